@@ -1,0 +1,71 @@
+"""Casts of the `portable` mode in NumPy: every dtype to every other, one rounding each.
+
+Raw storage as in `reference_formats.py`. Integer to float rounds to nearest even unless asked
+otherwise; float to integer truncates, saturates, and gives 0 for NaN; integer narrowing keeps the
+low bits; to bool asks whether the value differs from zero (NaN does).
+"""
+
+import numpy as np
+
+from agentkern.compiler.ir.reference_formats import (
+    FLOATS,
+    STORAGE,
+    Raw,
+    Rounding,
+    as_storage,
+    decode,
+    encode,
+)
+
+
+def cast(
+    source: str,
+    target: str,
+    raw: Raw,
+    *,
+    rounding: Rounding = "nearest",
+    saturate: bool | None = None,
+) -> Raw:
+    """Convert raw storage of `source` to raw storage of `target`.
+
+    rounding and saturate concern float targets only; f64 is rounded to nearest. A cast to the same
+    dtype keeps all bits.
+    """
+    raw = as_storage(source, raw)
+    if source == target:
+        return raw
+    with np.errstate(all="ignore"):
+        if target in FLOATS:
+            values = decode(source, raw) if source in FLOATS else _integer_values(raw, target)
+            return encode(target, values, rounding=rounding, saturate=saturate)
+        if target == "bool":
+            return np.asarray((decode(source, raw) if source in FLOATS else raw) != 0)
+        if source in FLOATS:
+            return _truncate_to_integer(decode(source, raw), target)
+        return raw.astype(STORAGE[target])
+
+
+def _integer_values(raw: Raw, target: str) -> Raw:
+    """Return integers as float64: nearest for f64, else rounded to odd so that `encode` sees all bits."""
+    if target == "f64" or raw.dtype.itemsize < 8:
+        return raw.astype(np.float64)
+    negative = raw < 0
+    magnitude = np.where(negative, -raw, raw).astype(np.uint64)
+    low = np.uint64(0x7FF)
+    shortened = (magnitude >> np.uint64(11)) | ((magnitude & low) != 0)
+    # at least 42 bits are left, 16 more than any target keeps
+    large = shortened.astype(np.float64) * 2048.0
+    value = np.where(magnitude >> np.uint64(53) == 0, magnitude.astype(np.float64), large)
+    return np.where(negative, -value, value)
+
+
+def _truncate_to_integer(values: Raw, target: str) -> Raw:
+    """Truncate floats toward zero, saturating, NaN to 0."""
+    storage = STORAGE[target]
+    limits = np.iinfo(storage)
+    wide = np.trunc(values.astype(np.float64))
+    top = float(limits.max) if limits.bits < 64 else 2.0**limits.bits / (2 if limits.min else 1)
+    inside = (wide >= float(limits.min)) & (wide < top)
+    result = np.where(inside, wide, 0.0).astype(storage)
+    result = np.where(wide >= top, storage(limits.max), result)
+    return np.where(wide < float(limits.min), storage(limits.min), result).astype(storage)
