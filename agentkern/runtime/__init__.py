@@ -1,0 +1,1 @@
+"""Compile, load, launch, time and cache kernels; run jobs in worker processes."""

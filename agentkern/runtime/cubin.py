@@ -1,7 +1,7 @@
 """Read what a cubin says of its own kernels: registers, stack, parameters.
 
-An independent check of the compiler's log and of how arguments are packed. Reads bytes, calls nothing. A cubin is an ELF
-file; the attribute numbers of its `.nv.info` sections are those that `cuobjdump -elf` of CUDA 13.0 prints names for.
+An independent check of the compiler's log and of how arguments are packed. Reads bytes, calls nothing. A cubin is an
+ELF file; the attribute numbers of its `.nv.info` sections are those that `cuobjdump -elf` of CUDA 13 gives names to.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Section:
 
 
 def kernels_of(cubin: bytes) -> tuple[CubinKernel, ...]:
-    """The kernels of `cubin`, in the order of their names.
+    """Return the kernels of `cubin`, in the order of their names.
 
     Errors: NotACubin.
     """

@@ -1,7 +1,7 @@
 """Compile CUDA text to a cubin in this process, with no GPU and no CUDA toolkit.
 
-Calls NVRTC through ctypes: loading takes about 8 ms where importing cuda.bindings.nvrtc takes 139 ms. Decides nothing about
-the code: flags come from the caller. API: NVRTC documentation, CUDA 13.0, "Basic Usage".
+Calls NVRTC through ctypes: loading takes about 8 ms where importing cuda.bindings.nvrtc takes 139 ms. Decides nothing
+about the code: flags come from the caller. API: NVRTC documentation, CUDA 13.0, "Basic Usage".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NvrtcOptions:
     extra: tuple[str, ...] = ()
 
     def flags(self) -> tuple[str, ...]:
-        """The options as NVRTC takes them; part of the cache key."""
+        """Return the options as NVRTC takes them; part of the cache key."""
         return (
             f"-arch={self.arch}",
             "--std=c++17",
@@ -59,7 +59,7 @@ class CompiledCuda:
 
     @property
     def performance_remarks(self) -> tuple[CudaMessage, ...]:
-        """Remarks C75xx: ptxas serialised matrix instructions or put waits between them, with no spill to show for it."""
+        """Remarks C75xx: ptxas serialised matrix instructions or put waits between them, with no spill to show."""
         return tuple(m for m in self.messages if m.code is not None and m.code.startswith("C75"))
 
 
@@ -101,7 +101,7 @@ def compile_cuda(text: str, options: NvrtcOptions, *, name: str = "kernel.cu", w
 
 
 def ptx_of(text: str, options: NvrtcOptions, *, name: str = "kernel.cu") -> str:
-    """The PTX of `text`, not assembled, so that it can be looked at when ptxas rejects it.
+    """Return the PTX of `text`, not assembled, so that it can be looked at when ptxas rejects it.
 
     Errors: as `compile_cuda`.
     """
@@ -135,9 +135,7 @@ class _Program:
     def __init__(self, library: ctypes.CDLL, text: str, name: str) -> None:
         self._library = library
         self._handle = ctypes.c_void_p()
-        status = library.nvrtcCreateProgram(
-            ctypes.byref(self._handle), text.encode(), name.encode(), 0, None, None
-        )
+        status = library.nvrtcCreateProgram(ctypes.byref(self._handle), text.encode(), name.encode(), 0, None, None)
         assert status == 0, _status_text(library, status)
 
     def compile(self, flags: tuple[str, ...]) -> int:
@@ -185,9 +183,7 @@ def _status_text(library: ctypes.CDLL, status: int) -> str:
     return library.nvrtcGetErrorString(status).decode()
 
 
-def _failure(
-    library: ctypes.CDLL, status: int, log: str, text: str, name: str, options: NvrtcOptions
-) -> NvrtcError:
+def _failure(library: ctypes.CDLL, status: int, log: str, text: str, name: str, options: NvrtcOptions) -> NvrtcError:
     messages = parse_log(log)
     if status not in (_INVALID_OPTION, _COMPILATION_FAILED):
         messages = (*messages, CudaMessage(Severity.ERROR, _status_text(library, status)))

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from agentkern.runtime.installed import version_in
+
 _WHEEL_FOLDERS = ("nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib")
-_DIST_INFO_PATTERNS = ("nvidia_cuda_nvrtc-*.dist-info", "nvidia_cuda_nvrtc_cu1[23]-*.dist-info")
+_DISTRIBUTIONS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _TOOLKIT_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 _SONAMES = ("libnvrtc.so.13", "libnvrtc.so.12")
 
@@ -40,7 +42,7 @@ class NvrtcLibrary:
 
 @lru_cache(maxsize=1)
 def find_nvrtc() -> NvrtcLibrary:
-    """The NVRTC to use: the wheel's first, then a toolkit's.
+    """Return the NVRTC to use: the wheel's first, then a toolkit's.
 
     Errors: NvrtcMissing, naming what to install.
     """
@@ -89,10 +91,8 @@ def _describe(path: Path, dist_folder: Path | None) -> NvrtcLibrary:
 
 
 def _wheel_version(dist_folder: Path) -> str | None:
-    for pattern in _DIST_INFO_PATTERNS:
-        for folder in dist_folder.glob(pattern):
-            return folder.name.removesuffix(".dist-info").rpartition("-")[2]
-    return None
+    versions = (version_in(dist_folder, distribution) for distribution in _DISTRIBUTIONS)
+    return next((version for version in versions if version is not None), None)
 
 
 def _version_in_name(name: str) -> str | None:

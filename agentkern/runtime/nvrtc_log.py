@@ -56,7 +56,7 @@ _SEVERITIES = {
 
 
 def parse_log(log: str) -> tuple[CudaMessage, ...]:
-    """The messages of `log`, in its order; the resource lines of `ptxas -v` are not messages."""
+    """Return the messages of `log`, in its order; the resource lines of `ptxas -v` are not messages."""
     lines = log.splitlines()
     return tuple(message for i in range(len(lines)) if (message := _message_at(lines, i)) is not None)
 

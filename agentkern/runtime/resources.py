@@ -1,6 +1,6 @@
 """What a compiled kernel uses of an SM, and how many of its blocks fit there.
 
-Reads the log of `ptxas -v`, the only place that has spills, and the cubin, which is checked against it. Does no judging.
+Reads the log of `ptxas -v`, the only place that has spills; `cubin` checks it. Does no judging.
 Occupancy follows the arithmetic of CUDA 13's `cuda_occupancy.h`.
 """
 
@@ -22,7 +22,7 @@ _ASSEMBLE = re.compile(r"Compile time = ([\d.]+) ms")
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """Resources of one `__global__` function. Registers are per thread, the rest per block but the stack, per thread."""
+    """Resources of one `__global__` function: registers, spills and stack per thread, the rest per block."""
 
     name: str
     registers: int
@@ -50,7 +50,7 @@ class Occupancy:
 
 
 def parse_resources(log: str) -> tuple[KernelResources, ...]:
-    """The resources of each kernel of a `ptxas -v` log, in the order of their names."""
+    """Return the resources of each kernel of a `ptxas -v` log, in the order of their names."""
     parts = re.split(r"(?=Compiling entry function ')", log)
     return tuple(sorted((_parse_entry(part) for part in parts[1:]), key=lambda r: r.name))
 
@@ -75,7 +75,8 @@ def occupancy(limits: ArchLimits, *, threads: int, registers: int, shared_bytes:
 
 def _parse_entry(part: str) -> KernelResources:
     entry, frame, used = _ENTRY.search(part), _FRAME.search(part), _USED.search(part)
-    assert entry is not None and frame is not None and used is not None, f"not a ptxas -v entry: {part}"
+    if not (entry and frame and used):
+        raise ValueError(f"not an entry of ptxas -v: {part}")
     shared, assemble = _SHARED.search(part), _ASSEMBLE.search(part)
     return KernelResources(
         name=entry["name"],

@@ -21,7 +21,8 @@ from tests.runtime.cuda_texts import (
 def test_text_becomes_a_cubin_and_ptx_for_each_target(arch: str):
     compiled = compile_cuda(TWO_KERNELS, NvrtcOptions(arch), with_ptx=True)
     assert compiled.cubin.startswith(b"\x7fELF")
-    assert compiled.ptx is not None and f".target {arch}" in compiled.ptx
+    assert compiled.ptx is not None
+    assert f".target {arch}" in compiled.ptx
     assert compiled.compile_ms > 0
 
 
@@ -35,7 +36,8 @@ def test_undefined_name_is_reported_with_its_line_and_excerpt():
     (error,) = caught.value.errors
     assert (error.file, error.line) == ("softmax.cu", 3)
     assert 'identifier "missing" is undefined' in error.text
-    assert error.excerpt is not None and "out[1] = missing(1);" in error.excerpt
+    assert error.excerpt is not None
+    assert "out[1] = missing(1);" in error.excerpt
 
 
 def test_instruction_that_ptxas_rejects_is_quoted_from_the_ptx():
@@ -43,7 +45,8 @@ def test_instruction_that_ptxas_rejects_is_quoted_from_the_ptx():
         compile_cuda(BOGUS_INSTRUCTION, NvrtcOptions("sm_90a"))
     (error,) = caught.value.errors
     assert error.file == "ptx"
-    assert error.excerpt is not None and "bogus.f32" in error.excerpt
+    assert error.excerpt is not None
+    assert "bogus.f32" in error.excerpt
 
 
 def test_silent_rejection_of_static_shared_memory_is_explained():
@@ -53,7 +56,7 @@ def test_silent_rejection_of_static_shared_memory_is_explained():
 
 @pytest.mark.parametrize("options", [NvrtcOptions("sm_9000"), NvrtcOptions("sm_90a", extra=("--nonsense",))])
 def test_option_that_does_not_exist_is_an_error(options: NvrtcOptions):
-    with pytest.raises(NvrtcError, match="invalid value|unrecognized option"):
+    with pytest.raises(NvrtcError, match=r"invalid value|unrecognized option"):
         compile_cuda(TWO_KERNELS, options)
 
 
@@ -85,7 +88,8 @@ def test_four_threads_get_the_cubin_that_one_gets():
 def test_version_of_the_library_agrees_with_its_identity():
     found = find_nvrtc()
     major, minor = nvrtc_version()
-    assert found.version is not None and found.version.startswith(f"{major}.{minor}.")
+    assert found.version is not None
+    assert found.version.startswith(f"{major}.{minor}.")
     assert found.version in found.identity
 
 

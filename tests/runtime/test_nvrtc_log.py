@@ -6,9 +6,7 @@ from agentkern.runtime.nvrtc_log import CudaMessage, Severity, parse_log
 def test_front_end_error_keeps_its_place_and_excerpt():
     log = 'k.cu(3): error: identifier "foo" is undefined\n   o[0]=foo(1);\n        ^\n\n1 error detected.\n'
     assert parse_log(log) == (
-        CudaMessage(
-            Severity.ERROR, 'identifier "foo" is undefined', "k.cu", 3, None, "   o[0]=foo(1);\n        ^"
-        ),
+        CudaMessage(Severity.ERROR, 'identifier "foo" is undefined', "k.cu", 3, None, "   o[0]=foo(1);\n        ^"),
     )
 
 

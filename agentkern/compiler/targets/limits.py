@@ -1,8 +1,8 @@
 """What one SM and one block may use on each architecture, and the device we reckon with for it.
 
-Data only: the arithmetic over it is `agentkern/runtime/resources.py`. Limits are those of the CUDA C++ Programming Guide 13.0,
-"Compute Capabilities", table "Technical Specifications per Compute Capability"; allocation granularities are those of
-the CUDA 13 header `cuda_occupancy.h`.
+Data only: the arithmetic over it is `agentkern/runtime/resources.py`. Limits are those of the CUDA C++ Programming
+Guide 13.0, "Compute Capabilities", table "Technical Specifications per Compute Capability"; allocation granularities
+are those of the CUDA 13 header `cuda_occupancy.h`.
 """
 
 from __future__ import annotations
