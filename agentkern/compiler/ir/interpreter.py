@@ -1,0 +1,329 @@
+"""Run a TILE kernel in NumPy: the oracle that every other way of running a kernel must equal bit for bit.
+
+A block whose size the compiler chooses is run in pieces of any size (bits do not depend on it); written blocks are run
+one after another. Tiles hold present positions only: the last block of an axis is just shorter. Shares no code with the
+lowering and must not import it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel, Location, Op, Region, Value, walk
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, constant, distinct, result_type, tile_type
+from agentkern.compiler.ir.reference_formats import STORAGE, Raw
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+
+PIECE_ELEMS = 1 << 19
+"""Elements of the largest tile of a piece of a free block: half a million f32 stay in a host's L2 and L3 caches."""
+
+
+class InterpreterError(ValueError):
+    """A kernel or its arguments ask for what has no meaning: a missing tensor, an index out of range."""
+
+    def __init__(self, message: str, location: Location | None = None) -> None:
+        super().__init__(message)
+        self.location = location
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The current block of a grid axis: its first index, one past its last, its number from 0."""
+
+    start: int
+    stop: int
+    ordinal: int
+
+
+Datum = Raw | Block
+Subscript = tuple["int | slice", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What an operation sees: values by identity, extents by name, and the extents that fix orders."""
+
+    values: dict[int, Datum]
+    sizes: dict[str, int]
+    static: dict[str, int]
+    free_block: int | None
+
+    def array(self, value: Value) -> Raw:
+        """Return the array that a tile or tensor value has."""
+        found = self.values[id(value)]
+        assert not isinstance(found, Block)
+        return found
+
+    def block(self, value: Value) -> Block:
+        """Return the current block of a block value."""
+        found = self.values[id(value)]
+        assert isinstance(found, Block)
+        return found
+
+    def shape(self, extents: Sequence[int | Dim]) -> tuple[int, ...]:
+        """Return the extents as numbers."""
+        return tuple(e if isinstance(e, int) else dims.evaluate(e, self.sizes) for e in extents)
+
+    def static_extent(self, extent: int | Dim) -> int | None:
+        """Return what a reduction's order sees: a number in the type, a written block's size, or None."""
+        if isinstance(extent, int):
+            return extent
+        known = dims.substitute(extent, self.static)
+        return known if isinstance(known, int) else None
+
+
+def interpret(
+    kernel: Kernel,
+    tensors: Mapping[str, Raw],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, int | float | bool],
+    *,
+    free_block: int | None = None,
+) -> None:
+    """Run `kernel` (TILE) over raw storage arrays, writing those of Out and InOut parameters in place.
+
+    tensors: by parameter name, in the storage of `reference_formats.py`; scratch may be left out. sizes: every run-time
+    size. free_block: the size of blocks that the compiler chooses, for tests; None takes what runs fast.
+    Errors: InterpreterError when an argument is missing or misshapen, or an index is out of range.
+    """
+    static = {info.name: sizes[info.name] for info in kernel.sizes if info.static and info.name in sizes}
+    frame = Frame({}, dict(sizes), static, free_block)
+    for param in kernel.params:
+        frame.values[id(param)] = _argument(param, frame, tensors, scalars)
+    _run(kernel.body, frame)
+
+
+def _argument(param: Value, frame: Frame, tensors: Mapping[str, Raw], scalars: Mapping[str, int | float | bool]) -> Raw:
+    name = param.name or ""
+    if isinstance(param.type, TileType):
+        if name not in scalars:
+            raise InterpreterError(f"scalar `{name}` has no value")
+        return constant(param.type.dtype.name, scalars[name])
+    assert isinstance(param.type, TensorType)
+    storage = np.dtype(STORAGE[param.type.dtype.name])
+    shape = frame.shape(param.type.shape)
+    if name not in tensors:
+        if param.type.access != "scratch":
+            raise InterpreterError(f"tensor `{name}` is missing")
+        return np.zeros(shape, storage)
+    array = tensors[name]
+    if array.shape != shape or array.dtype != storage:
+        have, want = f"{array.dtype}{list(array.shape)}", f"{storage}{list(shape)}"
+        raise InterpreterError(f"tensor `{name}` is {have}, not {want}")
+    return array
+
+
+def _run(ops: Sequence[Op], frame: Frame) -> None:
+    for op in ops:
+        if op.name == "grid":
+            _run_grid(op, frame)
+        elif op.name == "store":
+            _store(op, frame)
+        else:
+            frame.values[id(op.result)] = _evaluate(op, frame)
+
+
+def _evaluate(op: Op, frame: Frame) -> Raw:
+    if op.name in ELEMENT:
+        return _element(op, frame)
+    if op.name in REDUCE:
+        return _reduce(op, frame)
+    if op.name in MOVES:
+        return MOVES[op.name](op, frame)
+    raise InterpreterError(f"operation `{op.name}` has no meaning in the interpreter", op.location)
+
+
+def _element(op: Op, frame: Frame) -> Raw:
+    operands = tuple(distinct(frame.array(value)) for value in op.operands)
+    return np.broadcast_to(ELEMENT[op.name](op, operands), frame.shape(result_type(op).shape))
+
+
+def _reduce(op: Op, frame: Frame) -> Raw:
+    source = tile_type(op)
+    axes = tuple(int(str(a)) for a in _tuple(op, "axes"))
+    extents = tuple(frame.static_extent(source.shape[axis]) for axis in axes)
+    result = REDUCE[op.name](source.dtype.name, frame.array(op.operands[0]), axes, extents)
+    return np.asarray(result).reshape(frame.shape(result_type(op).shape))
+
+
+def _tuple(op: Op, name: str) -> tuple[object, ...]:
+    value = op.attrs[name]
+    assert isinstance(value, tuple)
+    return value
+
+
+# ---- moves -----------------------------------------------------------------------------------------------------------
+
+
+def _constant(op: Op, frame: Frame) -> Raw:
+    return constant(result_type(op).dtype.name, op.attrs["value"])
+
+
+def _size(op: Op, frame: Frame) -> Raw:
+    extent = op.attrs["extent"]
+    assert isinstance(extent, int | Dim)
+    return np.asarray(dims.evaluate(extent, frame.sizes), dtype=STORAGE[result_type(op).dtype.name])
+
+
+def _broadcast(op: Op, frame: Frame) -> Raw:
+    return np.broadcast_to(frame.array(op.operands[0]), frame.shape(result_type(op).shape))
+
+
+def _reshape(op: Op, frame: Frame) -> Raw:
+    return frame.array(op.operands[0]).reshape(frame.shape(result_type(op).shape))
+
+
+def _transpose(op: Op, frame: Frame) -> Raw:
+    return frame.array(op.operands[0]).transpose([int(str(p)) for p in _tuple(op, "permutation")])
+
+
+def _slice(op: Op, frame: Frame) -> Raw:
+    source = frame.array(op.operands[0])
+    picks: list[slice] = []
+    for start, stop, extent in zip(_tuple(op, "starts"), _tuple(op, "stops"), source.shape, strict=True):
+        assert isinstance(start, int | Dim)
+        assert isinstance(stop, int | Dim)
+        low, high = frame.shape((start, stop))
+        if not 0 <= low <= high <= extent:
+            raise InterpreterError(f"slice {low}:{high} of an axis of {extent}", op.location)
+        picks.append(slice(low, high))
+    return source[tuple(picks)]
+
+
+def _index(op: Op, frame: Frame) -> Raw:
+    block = frame.block(op.operands[0])
+    return np.arange(block.start, block.stop, dtype=np.int64)
+
+
+def _ordinal(op: Op, frame: Frame) -> Raw:
+    return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
+
+
+def _start(op: Op, frame: Frame) -> Raw:
+    return np.asarray(frame.block(op.operands[0]).start, dtype=np.int64)
+
+
+def _end(op: Op, frame: Frame) -> Raw:
+    return np.asarray(frame.block(op.operands[0]).stop, dtype=np.int64)
+
+
+def _subscript(op: Op, frame: Frame, array: Raw, first: int) -> tuple[Subscript, tuple[int, ...]]:
+    """NumPy's subscript of the existing axes, and where new axes of extent 1 stand in the result."""
+    picks: list[int | slice] = []
+    new_axes: list[int] = []
+    rank = 0
+    for entry in _tuple(op, "index"):
+        text = str(entry)
+        if text == "+":
+            new_axes.append(rank)
+            rank += 1
+            continue
+        axis = len(picks)
+        pick = _pick(op, frame, text, array.shape[axis], first)
+        low, high = (pick.start, pick.stop) if isinstance(pick, slice) else (pick, pick + 1)
+        if not 0 <= low <= high <= array.shape[axis]:
+            raise InterpreterError(f"index {low}:{high} of axis {axis}, which has {array.shape[axis]}", op.location)
+        rank += isinstance(pick, slice)
+        picks.append(pick)
+    return tuple(picks), tuple(new_axes)
+
+
+def _pick(op: Op, frame: Frame, text: str, extent: int, first: int) -> int | slice:
+    if text == ":":
+        return slice(0, extent)
+    if not text.startswith("$"):
+        low, high = frame.shape(tuple(dims.parse(part) for part in text.split(":")))
+        return slice(low, high)
+    chosen = frame.values[id(op.operands[first + int(text[1:])])]
+    if isinstance(chosen, Block):
+        return slice(chosen.start, chosen.stop)
+    if chosen.ndim:
+        raise InterpreterError("a subscript that is a tile of indices", op.location)
+    return int(chosen)
+
+
+def _load(op: Op, frame: Frame) -> Raw:
+    tensor = op.operands[0]
+    assert isinstance(tensor.type, TensorType)
+    array = frame.array(tensor)
+    picks, new_axes = _subscript(op, frame, array, 1)
+    found = np.expand_dims(array[picks], new_axes)
+    return found if tensor.type.access == "in" else found.copy()
+
+
+MOVES = {
+    "constant": _constant,
+    "size": _size,
+    "broadcast": _broadcast,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "slice": _slice,
+    "index": _index,
+    "ordinal": _ordinal,
+    "start": _start,
+    "end": _end,
+    "load": _load,
+}
+
+
+def _store(op: Op, frame: Frame) -> None:
+    array = frame.array(op.operands[0])
+    picks, _ = _subscript(op, frame, array, 2)
+    array[picks] = frame.array(op.operands[1])
+
+
+# ---- grids -----------------------------------------------------------------------------------------------------------
+
+
+def _run_grid(op: Op, frame: Frame) -> None:
+    region = op.regions[0]
+    types = [_block_type(value) for value in region.args]
+    extents = frame.shape([type_.extent for type_ in types])
+    static = {t.name: t.block for t in types if t.block is not None}
+    pieces = [t.block or frame.free_block for t in types]
+    if None in pieces:
+        # only the first free axis is cut; the others are run whole
+        pieces[pieces.index(None)] = _piece(region, types, extents, frame)
+    axes = [_blocks(extent, piece) for extent, piece in zip(extents, pieces, strict=True)]
+    for blocks in itertools.product(*axes):
+        current = {t.name: b.stop - b.start for t, b in zip(types, blocks, strict=True)}
+        inner = Frame(dict(frame.values), frame.sizes | current, frame.static | static, frame.free_block)
+        inner.values.update({id(value): block for value, block in zip(region.args, blocks, strict=True)})
+        _run(region.ops, inner)
+
+
+def _block_type(value: Value) -> BlockType:
+    assert isinstance(value.type, BlockType)
+    return value.type
+
+
+def _blocks(extent: int, piece: int | None) -> tuple[Block, ...]:
+    step = piece or max(extent, 1)
+    return tuple(Block(k, min(k + step, extent), k // step) for k in range(0, extent, step))
+
+
+def _piece(region: Region, types: list[BlockType], extents: tuple[int, ...], frame: Frame) -> int:
+    """How many indices of the first free axis keep the largest tile of the body near PIECE_ELEMS."""
+    cut = next(k for k, t in enumerate(types) if t.block is None)
+    whole = {t.name: t.block or extent for t, extent in zip(types, extents, strict=True)}
+    sizes = frame.sizes | whole | {types[cut].name: 1}
+    largest = max((math.prod(_numbers(shape, sizes)) for shape in _tile_shapes(region)), default=1)
+    return max(PIECE_ELEMS // max(largest, 1), 1)
+
+
+def _numbers(shape: tuple[int | Dim, ...], sizes: Mapping[str, int]) -> Iterator[int]:
+    return (dims.evaluate(extent, sizes) for extent in shape)
+
+
+def _tile_shapes(region: Region) -> Iterator[tuple[int | Dim, ...]]:
+    for op in walk(region.ops):
+        for value in op.results:
+            if isinstance(value.type, TileType):
+                yield value.type.shape
