@@ -1,0 +1,76 @@
+"""What a compiled kernel asks of its caller: the launches and their arguments, in order. Data only.
+
+Shared by code generation, the simulator, the GPU runtime and the tools.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import Access
+from agentkern.dsl.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class TensorParam:
+    """A tensor parameter: extents over the kernel's sizes. Contiguous, row-major."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | Dim, ...]
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarParam:
+    """A scalar parameter with its default, None if the caller must give it."""
+
+    name: str
+    dtype: DType
+    default: int | float | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of the generated function.
+
+    `pointer`: the tensor `name`'s first element. `size`: the size `name`, i64. `stride`: elements between neighbours
+    of `axis` of tensor `name`, i64. `scalar`: the parameter `name`.
+    """
+
+    kind: Literal["pointer", "size", "stride", "scalar"]
+    name: str
+    dtype: DType
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch: `blocks` is an extent over the kernel's sizes; 0 blocks is no launch."""
+
+    function: str
+    blocks: int | Dim
+    threads: int
+    shared_bytes: int
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What a build assumes of the tensors: `strided` names those with free strides; `alignment` in bytes."""
+
+    strided: tuple[str, ...] = ()
+    alignment: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAbi:
+    """A compiled kernel's calling convention. `params` in the order of the source; launches run in order."""
+
+    name: str
+    params: tuple[TensorParam | ScalarParam, ...]
+    sizes: tuple[SizeInfo, ...]
+    statics: tuple[tuple[str, int], ...]
+    launches: tuple[Launch, ...]
+    variant: Variant

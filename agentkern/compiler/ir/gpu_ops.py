@@ -1,0 +1,106 @@
+"""The operations of the GPU stage as table rows: what one thread does, in order.
+
+Element operations on scalars are the rows of `tile_ops.py`. Memory operations move `count` neighbouring elements between
+an address (pointer plus element offset) and a register array from index `at` on. Codegen prints each row and takes no
+decision.
+"""
+
+from agentkern.compiler.ir.core import Op, OpSpec, VerifyRule
+from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
+from agentkern.compiler.ir.types import TileType
+
+GPU = frozenset({"gpu"})
+
+
+def _scalar(op: Op, k: int, what: str) -> str | None:
+    type_ = op.operands[k].type
+    if isinstance(type_, TileType) and type_.rank == 0:
+        return None
+    return f"{what} is {type_}, not a scalar"
+
+
+def _memory(op: Op) -> str | None:
+    """Operands: pointer, element offset, register array, first register."""
+    pointer, array = op.operands[0].type, op.operands[2].type
+    if not isinstance(pointer, Pointer) or not isinstance(array, RegisterArray):
+        return "moves between a pointer and a register array"
+    if pointer.dtype is not array.dtype:
+        return f"moves {pointer.dtype} to or from {array.dtype}"
+    count = op.attrs["count"]
+    assert isinstance(count, int)
+    if count * array.dtype.nbytes > 16 or count & (count - 1) or count > array.count:
+        return f"{count} elements of {array.dtype} are not one access"
+    if op.name.startswith("store") and pointer.readonly:
+        return "stores to read-only memory"
+    return _scalar(op, 1, "the offset") or _scalar(op, 3, "the first register")
+
+
+def _get(op: Op) -> str | None:
+    array = op.operands[0].type
+    if not isinstance(array, RegisterArray):
+        return "reads what is not a register array"
+    if op.result.type != TileType(array.dtype):
+        return f"the result is {op.result.type}"
+    return _scalar(op, 1, "the index")
+
+
+def _set(op: Op) -> str | None:
+    array = op.operands[0].type
+    if not isinstance(array, RegisterArray):
+        return "writes what is not a register array"
+    if op.operands[2].type != TileType(array.dtype):
+        return f"writes {op.operands[2].type} to {array}"
+    return _scalar(op, 1, "the index")
+
+
+def _declares_array(op: Op) -> str | None:
+    return None if isinstance(op.result.type, RegisterArray) else "declares what is not a register array"
+
+
+def _pointer(op: Op) -> str | None:
+    return None if isinstance(op.result.type, Pointer) else "makes what is not a pointer"
+
+
+def _loop(op: Op) -> str | None:
+    if len(op.regions[0].args) != 1:
+        return "a loop has one counter"
+    return _scalar(op, 0, "the first count") or _scalar(op, 1, "the end")
+
+
+def _condition(op: Op) -> str | None:
+    type_ = op.operands[0].type
+    return None if isinstance(type_, TileType) and type_.dtype.kind == "bool" else "the condition is not bool"
+
+
+def _same_scalar(op: Op) -> str | None:
+    return None if op.operands[0].type == op.result.type else "changes the type"
+
+
+def _row(
+    name: str, operands: int | None, results: int, rule: VerifyRule | None, doc: str, regions: int = 0, **attrs: bool
+) -> OpSpec:
+    return OpSpec(name, GPU, operands, results, attrs, regions, frozenset(), rule, doc)
+
+
+_ROWS = (
+    _row("thread", 0, 1, None, "the thread's number in its block"),
+    _row("block", 0, 1, None, "the block's number"),
+    _row("size_argument", 0, 1, None, "a run-time size or stride of the launch", argument=True),
+    _row("registers", 0, 1, _declares_array, "declare a register array; `fill` sets every element", fill=False),
+    _row("get", 2, 1, _get, "element of a register array"),
+    _row("set", 3, 0, _set, "change an element of a register array"),
+    _row("load_vector", 4, 0, _memory, "registers from global or shared memory", count=True),
+    _row("store_vector", 4, 0, _memory, "registers to global or shared memory", count=True),
+    _row("shared", 0, 1, _pointer, "an array in shared memory, `offset` bytes from its start", offset=True, count=True),
+    _row("advance", 2, 1, _pointer, "a pointer moved by a 64-bit number of elements"),
+    _row("for", 2, 0, _loop, "counted loop; `unroll` when every index must be known", 1, step=True, unroll=True),
+    _row("if", 1, 0, _condition, "a region that runs where the condition holds", 1),
+    _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
+    _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),
+    _row("narrow_pair", 2, 2, None, "two f32 values cast to one narrower type at once"),
+    _row("reciprocal", 1, 1, _same_scalar, "correctly rounded 1 / x, for `divide_by`"),
+    _row("divide_by", 3, 1, _same_scalar, "a / b by the reciprocal of b: the bits of the IEEE division"),
+    _row("note", 0, 0, None, "a comment", text=True),
+)
+
+GPU_OPS: dict[str, OpSpec] = {row.name: row for row in _ROWS}

@@ -1,0 +1,88 @@
+"""Types of IR values. Data only.
+
+A tile is an immutable array value; a scalar is a tile of rank 0. A tensor is an array in global memory. A block is one
+grid axis' current block of indices. Types of the GPU stage stand in `gpu_types.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.dims import Dim
+from agentkern.dsl.dtypes import DType
+
+Access = Literal["in", "out", "inout", "scratch"]
+
+
+@dataclass(frozen=True, slots=True)
+class TileType:
+    """An array value: element type and extents. `layout` is None until the PLACED stage names one."""
+
+    dtype: DType
+    shape: tuple[int | Dim, ...] = ()
+    layout: str | None = None
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def with_shape(self, shape: tuple[int | Dim, ...]) -> TileType:
+        """The same element type over other extents."""
+        return TileType(self.dtype, shape)
+
+    def with_dtype(self, dtype: DType) -> TileType:
+        """The same extents of another element type."""
+        return TileType(dtype, self.shape)
+
+    def __str__(self) -> str:
+        if not self.shape:
+            return self.dtype.name if self.layout is None else f"{self.dtype.name}<{self.layout}>"
+        layout = f", {self.layout}" if self.layout is not None else ""
+        return f"tile<{self.dtype.name}, [{', '.join(map(str, self.shape))}]{layout}>"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """An array in global memory, contiguous unless the launch says otherwise."""
+
+    dtype: DType
+    shape: tuple[int | Dim, ...]
+    access: Access
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.access}<{self.dtype.name}, [{', '.join(map(str, self.shape))}]>"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockType:
+    """One grid axis: `extent` indices in blocks of `block` (None: the compiler's choice).
+
+    `name` is the symbol of the current block's extent, with its `%`. The last block may be shorter.
+    """
+
+    name: str
+    extent: int | Dim
+    block: int | None = None
+
+    @property
+    def current(self) -> int | Dim:
+        """The extent of the current block, as a tile axis: one that is never clipped is a number."""
+        if self.block is not None and isinstance(self.extent, int):
+            if self.extent % self.block == 0 and self.extent > 0:
+                return self.block
+        return dims.symbol(self.name)
+
+    def __str__(self) -> str:
+        block = f", {self.block}" if self.block is not None else ""
+        return f"block<{self.name}, {self.extent}{block}>"
+
+
+IrType = TileType | TensorType | BlockType

@@ -1,0 +1,1 @@
+"""Layout algebra: pure mathematics of who holds which element."""

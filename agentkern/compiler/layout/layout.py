@@ -1,0 +1,166 @@
+"""Layouts: which element each (register, lane, warp) of a block of threads holds. Knows no IR.
+
+A layout is three mixed-radix numbers. Each digit of the register, lane or warp number adds `digit * stride` to one
+coordinate; a digit of no axis replicates. Lane and warp digits have power-of-two extents, so inside them a layout is
+linear over F2; register digits have any extent, so whole blocks of any number stand beside each other.
+The form follows "Linear Layouts" (arXiv 2505.23819) inside the power-of-two part and CuTe's (extent : stride) outside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+WARP_LANES = 32
+REPLICATED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """`extent` values; value d adds d * `stride` to coordinate `axis` (REPLICATED: to none)."""
+
+    axis: int
+    extent: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        if self.extent < 1 or self.stride < 0:
+            raise ValueError(f"impossible digit {self}")
+
+    def __str__(self) -> str:
+        return f"*:{self.extent}" if self.axis == REPLICATED else f"{self.axis}:{self.extent}:{self.stride}"
+
+
+def _digits_text(digits: Sequence[Digit]) -> str:
+    return " ".join(map(str, digits))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Digits of the register, lane and warp numbers, least significant first."""
+
+    rank: int
+    registers: tuple[Digit, ...]
+    lanes: tuple[Digit, ...]
+    warps: tuple[Digit, ...]
+
+    def __post_init__(self) -> None:
+        if prod(d.extent for d in self.lanes) != WARP_LANES:
+            raise ValueError(f"lanes {_digits_text(self.lanes)} do not number {WARP_LANES}")
+        if any(d.extent & (d.extent - 1) for d in self.lanes + self.warps):
+            raise ValueError("lane and warp digits are powers of two")
+
+    @property
+    def register_count(self) -> int:
+        """Elements that one thread holds."""
+        return prod(d.extent for d in self.registers)
+
+    @property
+    def warp_count(self) -> int:
+        """Warps of the block."""
+        return prod(d.extent for d in self.warps)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents that the layout covers: one past the largest coordinate of each axis."""
+        return tuple(
+            1 + sum((d.extent - 1) * d.stride for d in self.all_digits() if d.axis == axis) for axis in range(self.rank)
+        )
+
+    def all_digits(self) -> tuple[Digit, ...]:
+        """Registers', lanes' and warps' digits."""
+        return self.registers + self.lanes + self.warps
+
+    def coordinate(self, axis: int, register: int, lane: int, warp: int) -> int:
+        """The coordinate along an axis of one thread's register."""
+        total = 0
+        for number, digits in ((register, self.registers), (lane, self.lanes), (warp, self.warps)):
+            for digit in digits:
+                number, value = divmod(number, digit.extent)
+                if digit.axis == axis:
+                    total += value * digit.stride
+        return total
+
+    def coordinates(self, register: int, lane: int, warp: int) -> tuple[int, ...]:
+        """All coordinates of one thread's register."""
+        return tuple(self.coordinate(axis, register, lane, warp) for axis in range(self.rank))
+
+    def __str__(self) -> str:
+        parts = (_digits_text(self.registers), _digits_text(self.lanes), _digits_text(self.warps))
+        return f"({self.rank} | {' | '.join(parts)})"
+
+
+_DIGIT = re.compile(r"(\*|\d+):(\d+)(?::(\d+))?$")
+
+
+def _parse_digits(text: str) -> tuple[Digit, ...]:
+    digits: list[Digit] = []
+    for piece in text.split():
+        match = _DIGIT.match(piece)
+        if match is None:
+            raise ValueError(f"bad digit `{piece}`")
+        axis = REPLICATED if match[1] == "*" else int(match[1])
+        digits.append(Digit(axis, int(match[2]), 0 if axis == REPLICATED else int(match[3] or 1)))
+    return tuple(digits)
+
+
+def parse_layout(text: str) -> Layout:
+    """Read back what `str` of a layout prints. Errors: ValueError."""
+    pieces = text.strip().removeprefix("(").removesuffix(")").split("|")
+    if len(pieces) != 4:
+        raise ValueError(f"`{text}` is not a layout")
+    return Layout(int(pieces[0]), *(_parse_digits(piece) for piece in pieces[1:]))
+
+
+def replicated(extent: int) -> Digit:
+    """A digit that moves no coordinate."""
+    return Digit(REPLICATED, extent, 0)
+
+
+def _dropped(digits: Sequence[Digit], axis: int, renumber: bool, keep_slot: bool) -> tuple[Digit, ...]:
+    found: list[Digit] = []
+    for digit in digits:
+        if digit.axis == axis:
+            if keep_slot:
+                found.append(replicated(digit.extent))
+        elif renumber and digit.axis > axis:
+            found.append(Digit(digit.axis - 1, digit.extent, digit.stride))
+        else:
+            found.append(digit)
+    return tuple(found)
+
+
+def without_axis(layout: Layout, axis: int, *, keepdims: bool) -> Layout:
+    """The layout of a reduction's result: registers of the axis go, lanes and warps of it replicate."""
+    renumber = not keepdims
+    return Layout(
+        layout.rank - renumber,
+        _dropped(layout.registers, axis, renumber, keep_slot=False),
+        _dropped(layout.lanes, axis, renumber, keep_slot=True),
+        _dropped(layout.warps, axis, renumber, keep_slot=True),
+    )
+
+
+def permuted(layout: Layout, permutation: Sequence[int]) -> Layout:
+    """The layout of a transpose: axis k of the result is axis permutation[k] of the source."""
+    where = {old: new for new, old in enumerate(permutation)} | {REPLICATED: REPLICATED}
+
+    def renamed(digits: Sequence[Digit]) -> tuple[Digit, ...]:
+        return tuple(Digit(where[d.axis], d.extent, d.stride) for d in digits)
+
+    return Layout(layout.rank, renamed(layout.registers), renamed(layout.lanes), renamed(layout.warps))
+
+
+def split_digit(digit: Digit, inner: int, inner_axis: int) -> tuple[Digit, ...] | None:
+    """A digit of a merged axis as digits of (outer, inner) axes, `inner_axis` being the inner one; None if it straddles."""
+    if digit.stride % inner == 0:
+        return (Digit(inner_axis - 1, digit.extent, digit.stride // inner),)
+    reach = digit.extent * digit.stride
+    if reach <= inner:
+        return (Digit(inner_axis, digit.extent, digit.stride),)
+    low, remainder = divmod(inner, digit.stride)
+    if remainder or digit.extent % low:
+        return None
+    return (Digit(inner_axis, low, digit.stride), Digit(inner_axis - 1, digit.extent // low, 1))
