@@ -1,0 +1,111 @@
+"""Accessors of global and shared memory: every access of a kernel goes through one.
+
+They move raw bits. `ldg` reads data that no one writes during the grid, so it may be moved and
+merged; the others keep their order. Addresses must be aligned to the access. Source: PTX ISA,
+ld, ld.global.nc, st.
+"""
+
+from dataclasses import dataclass
+
+from agentkern.compiler.codegen.prelude.table import PreludeFunction
+
+_SOURCE = "PTX ISA: ld, ld.global.nc, st"
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """One access width. `hint`: cache hint of read-only loads, chosen by measurement."""
+
+    suffix: str
+    c_type: str
+    ptx_type: str
+    constraint: str
+    fields: tuple[str, ...] = ()
+    hint: str = ""
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the access moves several registers."""
+        return bool(self.fields)
+
+
+WIDTHS: tuple[Width, ...] = (
+    Width("u8", "unsigned char", "u8", "h"),
+    Width("u16", "unsigned short", "u16", "h"),
+    Width("u32", "unsigned int", "u32", "r"),
+    Width("u64", "unsigned long long", "u64", "l"),
+    Width("v2u32", "uint2", "v2.u32", "r", ("x", "y")),
+    Width("v4u32", "uint4", "v4.u32", "r", ("x", "y", "z", "w")),
+)
+
+
+def _operands(width: Width, first: int) -> str:
+    """PTX operand list of the value: `%0` or `{%0, %1}`."""
+    if not width.is_vector:
+        return f"%{first}"
+    return "{" + ", ".join(f"%{first + i}" for i in range(len(width.fields))) + "}"
+
+
+def _address(space: str) -> tuple[str, str]:
+    """Constraint and C++ expression of an address in `space`."""
+    if space == "shared":
+        return "r", "(unsigned int)__cvta_generic_to_shared(p)"
+    return "l", "__cvta_generic_to_global(p)"
+
+
+def _load(prefix: str, space: str, width: Width) -> PreludeFunction:
+    read_only = prefix == "ak_ldg"
+    mnemonic = f"ld.{space}" + (f".nc{width.hint}" if read_only else "") + f".{width.ptx_type}"
+    count = max(len(width.fields), 1)
+    # an 8-bit value travels in a 16-bit register
+    register = "unsigned short" if width.suffix == "u8" else width.c_type
+    places = [f"v.{field}" for field in width.fields] or ["v"]
+    outputs = ", ".join(f'"={width.constraint}"({place})' for place in places)
+    constraint, expression = _address(space)
+    volatile, clobber = ("", "") if read_only else (" volatile", ' : "memory"')
+    result = "(unsigned char)v" if width.suffix == "u8" else "v"
+    body = (
+        f"{register} v;\n"
+        f'asm{volatile}("{mnemonic} {_operands(width, 0)}, [%{count}];" : {outputs}'
+        f' : "{constraint}"({expression}){clobber});\n'
+        f"return {result};"
+    )
+    what = {"ak_ldg": "read-only global", "ak_ld": "global", "ak_lds": "shared"}[prefix]
+    return PreludeFunction(
+        declaration=f"{width.c_type} {prefix}_{width.suffix}(const void* p)",
+        kind="instruction",
+        body=body,
+        note=f"load from {what} memory",
+        source=_SOURCE,
+    )
+
+
+def _store(prefix: str, space: str, width: Width) -> PreludeFunction:
+    places = [f"v.{field}" for field in width.fields] or ["v"]
+    if width.suffix == "u8":
+        places = ["(unsigned short)v"]
+    inputs = ", ".join(f'"{width.constraint}"({place})' for place in places)
+    constraint, expression = _address(space)
+    return PreludeFunction(
+        declaration=f"void {prefix}_{width.suffix}(void* p, {width.c_type} v)",
+        kind="instruction",
+        body=(
+            f'asm volatile("st.{space}.{width.ptx_type} [%0], {_operands(width, 1)};"'
+            f' :: "{constraint}"({expression}), {inputs} : "memory");'
+        ),
+        note=f"store to {space} memory",
+        source=_SOURCE,
+    )
+
+
+ACCESSORS: tuple[PreludeFunction, ...] = tuple(
+    row
+    for width in WIDTHS
+    for row in (
+        _load("ak_ldg", "global", width),
+        _load("ak_ld", "global", width),
+        _store("ak_st", "global", width),
+        _load("ak_lds", "shared", width),
+        _store("ak_sts", "shared", width),
+    )
+)

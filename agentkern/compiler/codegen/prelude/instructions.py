@@ -1,0 +1,121 @@
+"""Single-instruction functions: conversions and NaN-propagating extremes.
+
+Each row is one PTX instruction, with a select where its own NaN rule differs from ours. Their
+meaning for the CPU is the simulator's; one GPU test per row compares the two. Source of each row:
+the PTX ISA section of the instruction it prints.
+"""
+
+from agentkern.compiler.codegen.prelude.table import PreludeFunction
+
+
+def _row(
+    declaration: str, body: str, note: str, section: str, *, min_arch: int = 80
+) -> PreludeFunction:
+    return PreludeFunction(
+        declaration=declaration,
+        kind="instruction",
+        body=body,
+        note=note,
+        source=f"PTX ISA: {section}",
+        min_arch=min_arch,
+    )
+
+
+def _convert(
+    result: str, name: str, parameter: str, mnemonic: str, constraints: str, note: str
+) -> PreludeFunction:
+    """Return a one-operand conversion; constraints: output and input constraint letters."""
+    body = (
+        f"{result} d;\n"
+        f'asm("{mnemonic} %0, %1;" : "={constraints[0]}"(d) : "{constraints[1]}"(x));\n'
+        "return d;"
+    )
+    return _row(f"{result} {name}({parameter} x)", body, note, "cvt")
+
+
+def _convert_nan_to_zero(
+    result: str, name: str, parameter: str, mnemonic: str, constraints: str
+) -> PreludeFunction:
+    """Return a truncating conversion whose instruction gives 2^63 or 2^31 for NaN."""
+    body = (
+        f"{result} d;\n"
+        f'asm("{mnemonic} %0, %1;" : "={constraints[0]}"(d) : "{constraints[1]}"(x));\n'
+        "return x == x ? d : 0;"
+    )
+    note = "truncating, saturating, NaN gives 0 (the instruction alone gives the highest bit)"
+    return _row(f"{result} {name}({parameter} x)", body, note, "cvt")
+
+
+def _pair(name: str, result: str, letter: str, ptx_type: str, *, min_arch: int) -> PreludeFunction:
+    """Return the conversion of two floats to a packed pair."""
+    body = (
+        f"{result} d;\n"
+        f'asm("cvt.rn.{ptx_type}.f32 %0, %1, %2;" : "={letter}"(d) : "f"(hi), "f"(lo));\n'
+        "return d;"
+    )
+    return _row(
+        f"{result} {name}(float hi, float lo)",
+        body,
+        "round two floats to nearest even; `hi` goes to the upper half",
+        "cvt",
+        min_arch=min_arch,
+    )
+
+
+def _widen_pair(name: str, ptx_type: str) -> PreludeFunction:
+    """Return the exact conversion of two packed 8-bit floats to two f16."""
+    body = (
+        "unsigned int d;\n"
+        f'asm("cvt.rn.f16x2.{ptx_type} %0, %1;" : "=r"(d) : "h"(x));\n'
+        "return d;"
+    )
+    return _row(
+        f"unsigned int {name}(unsigned short x)",
+        body,
+        "widen two packed 8-bit floats to f16, exactly",
+        "cvt",
+        min_arch=89,
+    )
+
+
+def _extreme(name: str, mnemonic: str, note: str) -> PreludeFunction:
+    body = (
+        "float d;\n"
+        f'asm("{mnemonic} %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));\n'
+        "return d;"
+    )
+    return _row(f"float {name}(float a, float b)", body, note, mnemonic.split(".")[0])
+
+
+_TRUNCATE = "truncating, saturating, NaN gives 0"
+_NEAREST = "round to nearest even"
+
+INSTRUCTIONS: tuple[PreludeFunction, ...] = (
+    _extreme("ak_max_nan_f32", "max.NaN.f32", "the larger; NaN propagates, -0 < +0"),
+    _extreme("ak_min_nan_f32", "min.NaN.f32", "the smaller; NaN propagates, -0 < +0"),
+    _convert("unsigned short", "ak_cvt_bf16_f32", "float", "cvt.rn.bf16.f32", "hf", _NEAREST),
+    _convert("unsigned short", "ak_cvt_f16_f32", "float", "cvt.rn.f16.f32", "hf", _NEAREST),
+    _convert("float", "ak_cvt_f32_f16", "unsigned short", "cvt.f32.f16", "fh", "exact"),
+    _convert("float", "ak_cvt_f32_f64", "double", "cvt.rn.f32.f64", "fd", _NEAREST),
+    _convert("double", "ak_cvt_f64_f32", "float", "cvt.f64.f32", "df", "exact"),
+    _pair("ak_cvt_bf16x2_f32", "unsigned int", "r", "bf16x2", min_arch=80),
+    _pair("ak_cvt_f16x2_f32", "unsigned int", "r", "f16x2", min_arch=80),
+    _pair("ak_cvt_e4m3x2_f32", "unsigned short", "h", "satfinite.e4m3x2", min_arch=89),
+    _pair("ak_cvt_e5m2x2_f32", "unsigned short", "h", "satfinite.e5m2x2", min_arch=89),
+    _widen_pair("ak_cvt_f16x2_e4m3x2", "e4m3x2"),
+    _widen_pair("ak_cvt_f16x2_e5m2x2", "e5m2x2"),
+    _convert("int", "ak_cvt_i32_f32", "float", "cvt.rzi.s32.f32", "rf", _TRUNCATE),
+    _convert("unsigned int", "ak_cvt_u32_f32", "float", "cvt.rzi.u32.f32", "rf", _TRUNCATE),
+    _convert_nan_to_zero("long long", "ak_cvt_i64_f32", "float", "cvt.rzi.s64.f32", "lf"),
+    _convert_nan_to_zero("unsigned long long", "ak_cvt_u64_f32", "float", "cvt.rzi.u64.f32", "lf"),
+    _convert_nan_to_zero("int", "ak_cvt_i32_f64", "double", "cvt.rzi.s32.f64", "rd"),
+    _convert_nan_to_zero("unsigned int", "ak_cvt_u32_f64", "double", "cvt.rzi.u32.f64", "rd"),
+    _convert_nan_to_zero("long long", "ak_cvt_i64_f64", "double", "cvt.rzi.s64.f64", "ld"),
+    _convert_nan_to_zero("unsigned long long", "ak_cvt_u64_f64", "double", "cvt.rzi.u64.f64", "ld"),
+    _convert("float", "ak_cvt_f32_i32", "int", "cvt.rn.f32.s32", "fr", _NEAREST),
+    _convert("float", "ak_cvt_f32_u32", "unsigned int", "cvt.rn.f32.u32", "fr", _NEAREST),
+    _convert("float", "ak_cvt_f32_i64", "long long", "cvt.rn.f32.s64", "fl", _NEAREST),
+    _convert("float", "ak_cvt_f32_u64", "unsigned long long", "cvt.rn.f32.u64", "fl", _NEAREST),
+    _convert("double", "ak_cvt_f64_i64", "long long", "cvt.rn.f64.s64", "dl", _NEAREST),
+    _convert("double", "ak_cvt_f64_u64", "unsigned long long", "cvt.rn.f64.u64", "dl", _NEAREST),
+)
