@@ -49,7 +49,7 @@ LONG_ROW = SumOrder(panel_elems=8192, partials=1024, tree_bits=_ROW_BITS)
 COLUMN = SumOrder(panel_elems=1024, partials=32, tree_bits=(0, 1, 2, 3, 4))
 
 
-def sum_order(axis_is_last: bool, static_extent: int | None) -> SumOrder:  # noqa: FBT001 (fixed signature)
+def sum_order(axis_is_last: bool, static_extent: int | None) -> SumOrder:
     """Return the order of a sum; static_extent: elements along the (flattened) axes, None at run time.
 
     `axis_is_last`: the reduced axes include the value's last one.

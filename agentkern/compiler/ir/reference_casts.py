@@ -16,6 +16,7 @@ from agentkern.compiler.ir.reference_formats import (
     decode,
     encode,
 )
+from agentkern.dsl.dtypes import DTYPES
 
 
 def cast(
@@ -62,10 +63,9 @@ def _integer_values(raw: Raw, target: str) -> Raw:
 def _truncate_to_integer(values: Raw, target: str) -> Raw:
     """Truncate floats toward zero, saturating, NaN to 0."""
     storage = STORAGE[target]
-    limits = np.iinfo(storage)
-    wide = np.trunc(values.astype(np.float64))
-    top = float(limits.max) if limits.bits < 64 else 2.0**limits.bits / (2 if limits.min else 1)
-    inside = (wide >= float(limits.min)) & (wide < top)
-    result = np.where(inside, wide, 0.0).astype(storage)
-    result = np.where(wide >= top, storage(limits.max), result)
-    return np.where(wide < float(limits.min), storage(limits.min), result).astype(storage)
+    low, high = DTYPES[target].integer_range
+    whole = np.trunc(values.astype(np.float64))
+    # high + 1 is a power of two, exact where high itself is not
+    above, below = whole >= float(high + 1), whole < float(low)
+    inside = np.where(above | below | np.isnan(whole), 0.0, whole).astype(storage)
+    return np.where(above, storage(high), np.where(below, storage(low), inside)).astype(storage)

@@ -16,12 +16,13 @@ specification 1.0.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Raw = NDArray[np.generic]
+# the element type is known by the dtype name beside it
+Raw = NDArray[Any]
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 Rounding = Literal["nearest", "toward_zero", "nearest_away"]
@@ -115,9 +116,7 @@ def decode(dtype: str, raw: Raw) -> Raw:
     return _decode_table(dtype)[codes]
 
 
-def encode(
-    dtype: str, x: Raw, *, rounding: Rounding = "nearest", saturate: bool | None = None
-) -> Raw:
+def encode(dtype: str, x: Raw, *, rounding: Rounding = "nearest", saturate: bool | None = None) -> Raw:
     """Round float32 or float64 values once to `dtype` and return its raw storage.
 
     saturate: None takes the dtype's default (True for e4m3 and e5m2, infinities included).
@@ -179,9 +178,7 @@ def _encode_tf32(x: Raw, rounding: Rounding) -> Raw:
     return np.where(np.isnan(x), F32_NAN, bits & np.uint32(0xFFFFE000)).view(np.float32)
 
 
-def _round_to_format(
-    bits: Raw, fmt: NarrowFormat, rounding: Rounding, *, saturate: bool
-) -> NDArray[np.uint16]:
+def _round_to_format(bits: Raw, fmt: NarrowFormat, rounding: Rounding, *, saturate: bool) -> NDArray[np.uint16]:
     """Round float32 bit patterns to codes of a narrow format, sign included."""
     magnitude = (bits & np.uint32(0x7FFFFFFF)).astype(np.int32)
     exponent = np.maximum(magnitude >> 23, 1)
@@ -206,7 +203,7 @@ def _round_to_format(
 
 
 @cache
-def _encode_table(dtype: str, rounding: Rounding, saturate: bool) -> NDArray[np.uint8]:  # noqa: FBT001 (cache key)
+def _encode_table(dtype: str, rounding: Rounding, saturate: bool) -> NDArray[np.uint8]:
     """Codes of an 8-bit format by the upper half of a float32 whose last bit is sticky."""
     bits = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
     return _round_to_format(bits, NARROW[dtype], rounding, saturate=saturate).astype(np.uint8)

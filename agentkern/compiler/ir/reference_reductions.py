@@ -22,6 +22,7 @@ from agentkern.compiler.ir.reference_formats import (
     encode,
     value_dtype,
 )
+from agentkern.dsl.dtypes import DTYPES
 
 Axes = Sequence[int]
 Extents = Sequence[int | None]
@@ -69,18 +70,18 @@ def max_over(dtype: str, x: Raw, axes: Axes) -> Raw:
     """Return the largest value over `axes`: NaN propagates, -0 < +0, of no elements the lowest."""
     raw = as_storage(dtype, x)
     if dtype not in FLOATS:
-        lowest = 0 if dtype == "bool" else np.iinfo(STORAGE[dtype]).min
+        lowest = DTYPES[dtype].integer_range[0]
         return np.asarray(np.max(raw, axis=tuple(axes), initial=lowest))
-    return encode(dtype, _max_values(decode(dtype, raw), axes), saturate=False)
+    return encode(dtype, _max_values(decode(dtype, raw), axes), saturate=_saturate(dtype))
 
 
 def min_over(dtype: str, x: Raw, axes: Axes) -> Raw:
     """Return the smallest value over `axes`: NaN propagates, -0 < +0, of no elements the highest."""
     raw = as_storage(dtype, x)
     if dtype not in FLOATS:
-        highest = 1 if dtype == "bool" else np.iinfo(STORAGE[dtype]).max
+        highest = DTYPES[dtype].integer_range[1]
         return np.asarray(np.min(raw, axis=tuple(axes), initial=highest))
-    return encode(dtype, -_max_values(-decode(dtype, raw), axes), saturate=False)
+    return encode(dtype, -_max_values(-decode(dtype, raw), axes), saturate=_saturate(dtype))
 
 
 def absmax_over(dtype: str, x: Raw, axes: Axes) -> Raw:
@@ -90,6 +91,11 @@ def absmax_over(dtype: str, x: Raw, axes: Axes) -> Raw:
         return np.asarray(np.max(np.abs(raw), axis=tuple(axes), initial=0))
     values = np.abs(decode(dtype, raw))
     return encode(dtype, np.asarray(np.max(values, axis=tuple(axes), initial=0.0)), saturate=False)
+
+
+def _saturate(dtype: str) -> bool:
+    """Whether an infinite extreme must become the largest finite value, for want of infinities."""
+    return dtype == "e4m3"
 
 
 def _max_values(values: Raw, axes: Axes) -> Raw:
@@ -141,9 +147,7 @@ def _fold(
         return canonical_nan(_fold_panels(flat, order, function, identity))
 
 
-def _fold_panels(
-    flat: Raw, order: SumOrder, function: Callable[[Raw, Raw], Raw], identity: float
-) -> Raw:
+def _fold_panels(flat: Raw, order: SumOrder, function: Callable[[Raw, Raw], Raw], identity: float) -> Raw:
     """Combine the last axis panel by panel, panels as a binary counter combines them."""
     ranks: list[tuple[int, Raw]] = []
     for start in range(0, max(flat.shape[-1], 1), order.panel_elems):
@@ -159,9 +163,7 @@ def _fold_panels(
     return np.asarray(result)
 
 
-def _fold_panel(
-    panel: Raw, order: SumOrder, function: Callable[[Raw, Raw], Raw], identity: float
-) -> Raw:
+def _fold_panel(panel: Raw, order: SumOrder, function: Callable[[Raw, Raw], Raw], identity: float) -> Raw:
     """Combine one panel: rows into partials in ascending order, then the tree over index bits."""
     partials = np.full((*panel.shape[:-1], order.partials), identity, panel.dtype)
     for start in range(0, panel.shape[-1], order.partials):

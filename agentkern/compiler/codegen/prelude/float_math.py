@@ -10,9 +10,7 @@ _SCAN = "evals/numerics: scan of all 2^32 inputs"
 _IEEE = "IEEE 754-2019"
 
 
-def _math(
-    declaration: str, body: str, note: str, source: str, *requires: str
-) -> PreludeFunction:
+def _math(declaration: str, body: str, note: str, source: str, *requires: str) -> PreludeFunction:
     return PreludeFunction(declaration, "math", body, note, source, requires)
 
 

@@ -63,9 +63,7 @@ class _Narrow:
         self.magic_bits = (smallest + 23 + 127) << 23
 
 
-def _math(
-    declaration: str, body: str, note: str, *requires: str, source: str = _OCP
-) -> PreludeFunction:
+def _math(declaration: str, body: str, note: str, *requires: str, source: str = _OCP) -> PreludeFunction:
     return PreludeFunction(declaration, "math", body, note, source, requires)
 
 

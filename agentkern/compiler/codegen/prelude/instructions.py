@@ -8,9 +8,7 @@ the PTX ISA section of the instruction it prints.
 from agentkern.compiler.codegen.prelude.table import PreludeFunction
 
 
-def _row(
-    declaration: str, body: str, note: str, section: str, *, min_arch: int = 80
-) -> PreludeFunction:
+def _row(declaration: str, body: str, note: str, section: str, *, min_arch: int = 80) -> PreludeFunction:
     return PreludeFunction(
         declaration=declaration,
         kind="instruction",
@@ -21,21 +19,13 @@ def _row(
     )
 
 
-def _convert(
-    result: str, name: str, parameter: str, mnemonic: str, constraints: str, note: str
-) -> PreludeFunction:
+def _convert(result: str, name: str, parameter: str, mnemonic: str, constraints: str, note: str) -> PreludeFunction:
     """Return a one-operand conversion; constraints: output and input constraint letters."""
-    body = (
-        f"{result} d;\n"
-        f'asm("{mnemonic} %0, %1;" : "={constraints[0]}"(d) : "{constraints[1]}"(x));\n'
-        "return d;"
-    )
+    body = f'{result} d;\nasm("{mnemonic} %0, %1;" : "={constraints[0]}"(d) : "{constraints[1]}"(x));\nreturn d;'
     return _row(f"{result} {name}({parameter} x)", body, note, "cvt")
 
 
-def _convert_nan_to_zero(
-    result: str, name: str, parameter: str, mnemonic: str, constraints: str
-) -> PreludeFunction:
+def _convert_nan_to_zero(result: str, name: str, parameter: str, mnemonic: str, constraints: str) -> PreludeFunction:
     """Return a truncating conversion whose instruction gives 2^63 or 2^31 for NaN."""
     body = (
         f"{result} d;\n"
@@ -48,11 +38,7 @@ def _convert_nan_to_zero(
 
 def _pair(name: str, result: str, letter: str, ptx_type: str, *, min_arch: int) -> PreludeFunction:
     """Return the conversion of two floats to a packed pair."""
-    body = (
-        f"{result} d;\n"
-        f'asm("cvt.rn.{ptx_type}.f32 %0, %1, %2;" : "={letter}"(d) : "f"(hi), "f"(lo));\n'
-        "return d;"
-    )
+    body = f'{result} d;\nasm("cvt.rn.{ptx_type}.f32 %0, %1, %2;" : "={letter}"(d) : "f"(hi), "f"(lo));\nreturn d;'
     return _row(
         f"{result} {name}(float hi, float lo)",
         body,
@@ -64,11 +50,7 @@ def _pair(name: str, result: str, letter: str, ptx_type: str, *, min_arch: int) 
 
 def _widen_pair(name: str, ptx_type: str) -> PreludeFunction:
     """Return the exact conversion of two packed 8-bit floats to two f16."""
-    body = (
-        "unsigned int d;\n"
-        f'asm("cvt.rn.f16x2.{ptx_type} %0, %1;" : "=r"(d) : "h"(x));\n'
-        "return d;"
-    )
+    body = f'unsigned int d;\nasm("cvt.rn.f16x2.{ptx_type} %0, %1;" : "=r"(d) : "h"(x));\nreturn d;'
     return _row(
         f"unsigned int {name}(unsigned short x)",
         body,
@@ -79,12 +61,8 @@ def _widen_pair(name: str, ptx_type: str) -> PreludeFunction:
 
 
 def _extreme(name: str, mnemonic: str, note: str) -> PreludeFunction:
-    body = (
-        "float d;\n"
-        f'asm("{mnemonic} %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));\n'
-        "return d;"
-    )
-    return _row(f"float {name}(float a, float b)", body, note, mnemonic.split(".")[0])
+    body = f'float d;\nasm("{mnemonic} %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));\nreturn d;'
+    return _row(f"float {name}(float a, float b)", body, note, mnemonic.split(".", maxsplit=1)[0])
 
 
 _TRUNCATE = "truncating, saturating, NaN gives 0"

@@ -23,7 +23,7 @@ return a / b;
 {signed} r = ({signed})(({unsigned})a - ({unsigned})q * ({unsigned})b);
 return q - ({signed})(r != 0 && (r ^ b) < 0);
 """
-    trunc_mod = f"""
+    trunc_mod = """
 if (b == -1) return 0;
 return a % b;
 """
@@ -55,8 +55,7 @@ def _narrowed(suffix: str, c_type: str, low: int, high: int) -> tuple[PreludeFun
     return tuple(
         _math(
             f"{c_type} ak_cvt_{suffix}_{source}({parameter} x)",
-            f"int d = ak_cvt_i32_{source}(x);\n"
-            f"return ({c_type})(d < {low} ? {low} : (d > {high} ? {high} : d));",
+            f"int d = ak_cvt_i32_{source}(x);\nreturn ({c_type})(d < {low} ? {low} : (d > {high} ? {high} : d));",
             "truncating, saturating, NaN gives 0",
             f"ak_cvt_i32_{source}",
         )
