@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Status = Literal["ok", "rejected", "unproved", "unsupported", "failed", "unavailable"]
 Severity = Literal["error", "warning", "note"]
 Verdict = Literal["bit_exact", "within_bound", "wrong", "not_run"]
+JobState = Literal["queued", "running", "done", "cancelled", "lost"]
 Bound = Literal["memory", "compute", "latency", "launch"]
 
 
@@ -33,7 +34,7 @@ class LabelRecord(Record):
     """A second place that a diagnostic points at."""
 
     span: SpanRecord
-    message: str
+    text: str
 
 
 class EditRecord(Record):
@@ -57,9 +58,9 @@ class DiagnosticRecord(Record):
     code: str
     severity: Severity
     message: str
-    span: SpanRecord | None = None
+    span: SpanRecord
     labels: tuple[LabelRecord, ...] = ()
-    hint: str | None = None
+    hint: str = ""
     fixes: tuple[FixRecord, ...] = ()
     data: dict[str, Any] = Field(default_factory=dict)
 
@@ -297,7 +298,7 @@ class JobResult(Result):
     """Where a job stands; `result` once it is done."""
 
     job_id: str
-    state: Literal["queued", "running", "done", "cancelled", "lost"]
+    state: JobState
     progress: float | None = None
     message: str | None = None
     result: dict[str, Any] | None = None

@@ -1,37 +1,49 @@
-"""Take kernel text from a file or a request: `FILE[:KERNEL]`, size and encoding. Does not parse the text."""
+"""Take kernel text from a file or a request: `FILE[:KERNEL]`. Does not judge the text; the front end does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_SOURCE_BYTES = 1 << 20  # the largest kernel file of the corpus is under 10 KB
+from agentkern.diagnostics import Diagnostic, Span, error
+
+# The front end rejects much smaller files with a diagnostic of its own; this only bounds what is held in memory.
+_MAX_READ_BYTES = 16 << 20
 
 
 class UsageError(Exception):
     """The call is wrong, not the kernel: exit code 2."""
 
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """Kernel text with the name messages give it, and the one kernel that is meant, None for the only or first one."""
+    """Kernel text with the name messages give it, and the kernel that is meant, None for the only or first one."""
 
     text: str
     path: str
     kernel: str | None
 
 
+def usage_error(option: str, reason: str) -> UsageError:
+    """Return the error of a wrong option or argument."""
+    return UsageError(error("AK805", Span("command line"), option=option, reason=reason))
+
+
 def read_kernel_source(target: str) -> KernelSource:
     """Read `FILE[:KERNEL]`.
 
-    Errors: UsageError when the file cannot be read as a kernel file.
+    Errors: UsageError (AK801) when the file cannot be read.
     """
     file, kernel = split_target(target)
     return KernelSource(read_text(file), str(file), kernel)
 
 
 def split_target(target: str) -> tuple[Path, str | None]:
-    """`FILE[:KERNEL]` in two. An existing file wins over a colon in its name."""
+    """Split `FILE[:KERNEL]`. An existing file wins over a colon in its name."""
     if Path(target).is_file():
         return Path(target), None
     head, colon, tail = target.rpartition(":")
@@ -41,28 +53,28 @@ def split_target(target: str) -> tuple[Path, str | None]:
 
 
 def read_text(file: Path) -> str:
-    """The text of `file`, UTF-8.
+    """Return the text of `file`. Bytes that are not UTF-8 become lone surrogates, which the front end rejects.
 
-    Errors: UsageError when it is missing, a folder, larger than 1 MiB or not UTF-8.
+    Errors: UsageError (AK801) when the file cannot be read.
     """
-    if file.is_dir():
-        raise UsageError(f"`{file}` is a folder; name a file of it")
-    if not file.exists():
-        raise UsageError(f"no file `{file}`{_nearest_file(file)}")
     try:
-        size_bytes = file.stat().st_size
-        if size_bytes > MAX_SOURCE_BYTES:
-            raise UsageError(f"`{file}` has {size_bytes} bytes; the limit is {MAX_SOURCE_BYTES}")
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        raise UsageError(f"`{file}` is not UTF-8: byte {e.start} is 0x{e.object[e.start]:02x}") from e
-    except OSError as e:
-        raise UsageError(f"`{file}` cannot be read: {e.strerror}") from e
+        with file.open("rb") as stream:
+            return stream.read(_MAX_READ_BYTES).decode("utf-8", errors="surrogateescape")
+    except FileNotFoundError as e:
+        raise _unreadable(file, f"there is no such file{_files_nearby(file)}") from e
+    except IsADirectoryError as e:
+        raise _unreadable(file, f"it is a folder{_files_nearby(file / 'kernel.py')}") from e
+    except (OSError, ValueError) as e:
+        raise _unreadable(file, str(e)) from e
 
 
-def _nearest_file(file: Path) -> str:
+def _unreadable(file: Path, reason: str) -> UsageError:
+    return UsageError(error("AK801", Span(str(file)), path=str(file), reason=reason))
+
+
+def _files_nearby(file: Path) -> str:
     folder = file.parent
     if not folder.is_dir():
-        return f": there is no folder `{folder}`"
+        return f", nor a folder `{folder}`"
     names = sorted(other.name for other in folder.iterdir() if other.suffix == file.suffix and other.is_file())
     return f"; `{folder}` has {', '.join(f'`{name}`' for name in names[:5])}" if names else ""

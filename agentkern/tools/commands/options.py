@@ -1,0 +1,79 @@
+"""Options that several commands share, and the parsing of `NAME=VALUE`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Value = int | float | bool
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout and nothing else there.")
+kernel_argument = click.argument("target_file", metavar="FILE[:KERNEL]")
+target_option = click.option(
+    "--target", default="sm_90a", show_default=True, help="Architecture: sm_80, sm_90a, sm_100a."
+)
+
+
+def dim_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--dim H=7168`, repeatable: sizes by name."""
+    return click.option(
+        "--dim", "dims", multiple=True, metavar="NAME=SIZE", callback=_parse_dims, help="A size; repeat for more."
+    )(function)
+
+
+def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--set causal=true`, repeatable: compile-time values by name."""
+    return click.option(
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=_parse_settings,
+        help="A compile-time value: true, false, a whole number or a float.",
+    )(function)  # fmt: skip
+
+
+def parse_value(text: str) -> Value:
+    """A scalar as people write it: `true`, `7168`, `1e-6`, `inf`.
+
+    Errors: ValueError when it is none of these.
+    """
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if re.fullmatch(r"[+-]?(\d+|0x[0-9a-f]+)", lowered):
+        return int(lowered, 0) if "x" in lowered else int(lowered)
+    return float(lowered)
+
+
+def _parse_dims(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, int]:
+    dims: dict[str, int] = {}
+    for name, text in _split_pairs("--dim", pairs):
+        if not re.fullmatch(r"\d{1,18}", text):
+            raise click.BadParameter(f"`{name}={text}`: a size is a whole number from 0, such as `{name}=7168`")
+        dims[name] = int(text)
+    return dims
+
+
+def _parse_settings(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Value]:
+    settings: dict[str, Value] = {}
+    for name, text in _split_pairs("--set", pairs):
+        try:
+            settings[name] = parse_value(text)
+        except ValueError as e:
+            raise click.BadParameter(f"`{name}={text}`: write true, false or a number") from e
+    return settings
+
+
+def _split_pairs(option: str, pairs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Split `NAME=VALUE`s; commas join several in one."""
+    split: list[tuple[str, str]] = []
+    seen: dict[str, str] = {}
+    for pair in (part for given in pairs for part in given.split(",")):
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier() or not text:
+            raise click.BadParameter(f"`{pair}`: write `{option} NAME=VALUE`")
+        if seen.get(name, text) != text:
+            raise click.BadParameter(f"`{name}` is given twice, as {seen[name]} and as {text}")
+        seen[name] = text
+        split.append((name, text))
+    return split

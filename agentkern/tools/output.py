@@ -1,0 +1,36 @@
+"""Print one answer: a JSON object, or the report a person reads, and end with its exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import click
+
+from agentkern.diagnostics import to_json
+from agentkern.tools.results import EXIT_CODES, DiagnosticRecord, Result
+from agentkern.tools.sources import UsageError, usage_error
+
+
+def finish(result: Result, report: str, *, as_json: bool) -> NoReturn:
+    """Print `result` as JSON or `report` as text, then exit with the code of its status."""
+    text = result.model_dump_json() if as_json else report.rstrip("\n")
+    click.echo(text)
+    sys.exit(EXIT_CODES[result.status])
+
+
+def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) -> None:
+    """Say what is wrong with the call; with `as_json` as an object on stdout like every answer."""
+    if isinstance(found, click.UsageError):
+        found_in = found.ctx.command_path if found.ctx is not None else "agentkern"
+        diagnostic = usage_error(found_in, found.format_message().rstrip(".")).diagnostic
+        next_step = f"see `{found_in} --help`"
+    else:
+        diagnostic = found.diagnostic
+        next_step = diagnostic.hint or f"see `agentkern explain {diagnostic.code}`"
+    if as_json:
+        record = DiagnosticRecord.model_validate(to_json(diagnostic))
+        summary = f"wrong usage: {diagnostic.message}; {next_step}"
+        click.echo(Result(status="failed", summary=summary, diagnostics=(record,)).model_dump_json())
+        return
+    click.echo(f"error[{diagnostic.code}]: {diagnostic.message}\n{next_step}", err=True)
