@@ -1,0 +1,25 @@
+"""Loops of the language. The front end reads them; in plain Python they cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentkern.dsl.sizes import Size
+from agentkern.dsl.stub import not_executed
+
+
+class Each:
+    """What `ak.each` gives to `ak.grid`."""
+
+
+def each(extent: Size | int) -> Each:
+    """One scalar index at a time, `0` to `extent - 1`: `for b, t in ak.grid(ak.each(B), T):`."""
+    raise not_executed("each")
+
+
+def grid(*extents: Size | int | Each, block: int | tuple[int | None, ...] | None = None) -> Iterator[object]:
+    """Independent blocks of indices, in any order; one name per extent.
+
+    `block` fixes a block's size where the program needs it; `None` leaves it to the compiler. `ak.grid()` is one block.
+    """
+    raise not_executed("grid")

@@ -1,0 +1,46 @@
+"""`@ak.kernel`: records a function's source. Compiles and launches nothing by itself."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+# The launcher lives above this layer and needs packages that a kernel file must not import:
+# it is looked up at the first call.
+LAUNCHER = "agentkern.runtime.call"
+
+
+class Kernel:
+    """A kernel's recorded source; calling it compiles for the arguments and launches."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.__module__ = function.__module__
+
+    @property
+    def path(self) -> str:
+        """The file that holds the kernel."""
+        return inspect.getsourcefile(self.function) or self.function.__code__.co_filename
+
+    @property
+    def source(self) -> str:
+        """The whole text of that file: kernels use its sizes. Errors: OSError when it is gone."""
+        return Path(self.path).read_text(encoding="utf-8")
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Run the kernel; `Out` tensors that are not given are made and returned."""
+        launcher = importlib.import_module(LAUNCHER)
+        return launcher.call_kernel(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} of {self.path}>"
+
+
+def kernel(function: Callable[..., object]) -> Kernel:
+    """Mark a function as a kernel."""
+    return Kernel(function)

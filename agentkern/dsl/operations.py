@@ -1,0 +1,154 @@
+"""Operations on tiles: names, forms and one sentence each. Their meaning is the compiler's.
+
+The front end reads calls of these; in plain Python they cannot run.
+"""
+
+from __future__ import annotations
+
+from agentkern.dsl.dtypes import DType
+from agentkern.dsl.sizes import Size
+from agentkern.dsl.stub import not_executed
+
+
+class Tile:
+    """An immutable array value inside a kernel. Scalars are tiles without axes."""
+
+
+Operand = "Tile | Size | int | float"
+Flag = "bool"
+Axes = "int | tuple[int, ...] | None"
+
+
+def maximum(a: Operand, b: Operand) -> Tile:
+    """The larger of two values; NaN wins, +0 is larger than -0."""
+    raise not_executed("maximum")
+
+
+def minimum(a: Operand, b: Operand) -> Tile:
+    """The smaller of two values; NaN wins, -0 is smaller than +0."""
+    raise not_executed("minimum")
+
+
+def where(condition: Operand, a: Operand, b: Operand) -> Tile:
+    """`a` where the condition holds, else `b`; bits are kept."""
+    raise not_executed("where")
+
+
+def fma(a: Operand, b: Operand, c: Operand) -> Tile:
+    """`a * b + c` of floats, rounded once."""
+    raise not_executed("fma")
+
+
+def clip(x: Operand, low: Operand, high: Operand) -> Tile:
+    """`minimum(maximum(x, low), high)`."""
+    raise not_executed("clip")
+
+
+def copysign(magnitude: Operand, sign: Operand) -> Tile:
+    """The magnitude of the first with the sign of the second."""
+    raise not_executed("copysign")
+
+
+def abs(x: Operand) -> Tile:
+    """Magnitude."""
+    raise not_executed("abs")
+
+
+def sign(x: Operand) -> Tile:
+    """-1, 0 or 1, in the value's dtype."""
+    raise not_executed("sign")
+
+
+def rsqrt(x: Operand) -> Tile:
+    """`1 / sqrt(x)`, correctly rounded."""
+    raise not_executed("rsqrt")
+
+
+def sqrt(x: Operand) -> Tile:
+    """Square root, correctly rounded."""
+    raise not_executed("sqrt")
+
+
+def floor(x: Operand) -> Tile:
+    """Largest integral value not above `x`, as a float."""
+    raise not_executed("floor")
+
+
+def ceil(x: Operand) -> Tile:
+    """Smallest integral value not below `x`, as a float."""
+    raise not_executed("ceil")
+
+
+def round(x: Operand) -> Tile:
+    """Nearest integral value, half to even, as a float."""
+    raise not_executed("round")
+
+
+def trunc(x: Operand) -> Tile:
+    """Integral value toward zero, as a float."""
+    raise not_executed("trunc")
+
+
+def isnan(x: Operand) -> Tile:
+    """Whether a float is NaN, as bool."""
+    raise not_executed("isnan")
+
+
+def isinf(x: Operand) -> Tile:
+    """Whether a float is infinite, as bool."""
+    raise not_executed("isinf")
+
+
+def sum(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Sum over axes, in the fixed order; -0.0 is its identity, an empty sum is +0.0."""
+    raise not_executed("sum")
+
+
+def prod(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Product over axes, in the order of `sum`; 1 of nothing."""
+    raise not_executed("prod")
+
+
+def mean(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """`sum / n` over axes; NaN of nothing."""
+    raise not_executed("mean")
+
+
+def max(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Largest over axes; NaN propagates, -inf of nothing."""
+    raise not_executed("max")
+
+
+def min(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Smallest over axes; NaN propagates, inf of nothing."""
+    raise not_executed("min")
+
+
+def absmax(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Largest magnitude over axes; 0 of nothing."""
+    raise not_executed("absmax")
+
+
+def any(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Whether some bool holds over axes."""
+    raise not_executed("any")
+
+
+def all(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Whether every bool holds over axes."""
+    raise not_executed("all")
+
+
+def zeros(shape: object, dtype: DType) -> Tile:
+    """A tile of zeros; block variables and sizes stand in `shape`."""
+    raise not_executed("zeros")
+
+
+def full(shape: object, value: Operand, dtype: DType) -> Tile:
+    """A tile of one value; block variables and sizes stand in `shape`."""
+    raise not_executed("full")
+
+
+def broadcast_to(x: Tile, shape: object) -> Tile:
+    """The tile repeated along new and unit axes to `shape`."""
+    raise not_executed("broadcast_to")

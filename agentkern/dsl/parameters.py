@@ -1,0 +1,42 @@
+"""Annotations of kernel parameters: tensors in global memory and compile-time values.
+
+Run-time scalars are annotated with their dtype: `eps: ak.f32 = 1e-6`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TensorAnnotation:
+    """What `ak.In[dtype, sizes...]` and `ak.Out[dtype, sizes...]` give."""
+
+    access: str
+    items: tuple[object, ...]
+
+
+class In:
+    """A tensor that the kernel reads: `x: ak.In[ak.bf16, T, H]`."""
+
+    def __class_getitem__(cls, items: object) -> TensorAnnotation:
+        return TensorAnnotation("in", items if isinstance(items, tuple) else (items,))
+
+
+class Out:
+    """A tensor that the kernel writes in full: `out: ak.Out[ak.bf16, T, H]`."""
+
+    def __class_getitem__(cls, items: object) -> TensorAnnotation:
+        return TensorAnnotation("out", items if isinstance(items, tuple) else (items,))
+
+
+class static_int:  # noqa: N801 - spelled as the dtypes are
+    """A compile-time integer parameter: `groups: ak.static_int = 8`."""
+
+
+class static_bool:  # noqa: N801 - spelled as the dtypes are
+    """A compile-time truth value parameter: `causal: ak.static_bool = False`."""
+
+
+class static_float:  # noqa: N801 - spelled as the dtypes are
+    """A compile-time float parameter, kept as f64 until it meets a tile."""
