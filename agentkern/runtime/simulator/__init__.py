@@ -1,0 +1,46 @@
+"""Run generated CUDA text on the CPU and check every access it makes.
+
+`build` compiles a .cu text for the host; `SimulatorModule.launch` runs one of its kernels with threads as fibers and
+returns a `SimulatorReport` with what went wrong: bounds, alignment, races, uninitialised reads, barriers, deadlocks.
+"""
+
+from agentkern.runtime.simulator.module import LaunchError, SimulatorModule, build, kernel_names
+from agentkern.runtime.simulator.records import (
+    BlockOrder,
+    Buffer,
+    Checks,
+    Finding,
+    FindingKind,
+    OtherAccess,
+    SimulatorOptions,
+    SimulatorReport,
+    SimulatorStats,
+    ThreadOrder,
+    WaitGroup,
+)
+from agentkern.runtime.simulator.toolchain import (
+    SimulatorBuildError,
+    SimulatorUnavailableError,
+    host_compiler,
+)
+
+__all__ = [
+    "BlockOrder",
+    "Buffer",
+    "Checks",
+    "Finding",
+    "FindingKind",
+    "LaunchError",
+    "OtherAccess",
+    "SimulatorBuildError",
+    "SimulatorModule",
+    "SimulatorOptions",
+    "SimulatorReport",
+    "SimulatorStats",
+    "SimulatorUnavailableError",
+    "ThreadOrder",
+    "WaitGroup",
+    "build",
+    "host_compiler",
+    "kernel_names",
+]

@@ -1,0 +1,28 @@
+// The simulator's engine as one translation unit: fibers, address spaces, shadow memory, the block
+// scheduler and the C interface that the Python side binds. Uses the C library and POSIX only.
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#include <ucontext.h>
+#endif
+
+#include "../shim/abi.h"
+#include "interface.h"
+#include "fiber.h"
+#include "state.h"
+#include "findings.h"
+#include "scheduler.h"
+#include "warp.h"
+#include "barrier.h"
+#include "shadow.h"
+#include "memory.h"
+#include "faults.h"
+#include "launch.h"

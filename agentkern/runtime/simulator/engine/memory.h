@@ -1,0 +1,145 @@
+// Address translation and the checks that need no history: bounds, alignment, permission, address
+// space, and the initialised bits of global buffers. A load that fails yields 0xCD bytes, a store
+// that fails goes nowhere, so a launch always continues.
+
+static const uint64_t DEVICE_BASE = 0x4000000000000000ull;
+enum : uint32_t { REGION_SHIFT = 40 };
+
+static uint8_t *discard(uint32_t what) {
+    static uint8_t poison[256], dropped[256];
+    if ((what & AK_SIM_KIND) == AK_SIM_WRITE) return dropped;
+    memset(poison, 0xcd, what & AK_SIM_WIDTH);
+    return poison;
+}
+
+static bool inside_window(const Window *window, uint64_t offset, uint32_t width) {
+    if (offset < window->offset || offset + width > window->offset + window->bytes) return false;
+    if (window->n_dims == 0) return true;
+    uint64_t rest = offset - window->offset;
+    for (uint32_t d = 0; d < window->n_dims; ++d) {
+        uint64_t index = rest / (uint64_t)window->strides[d];
+        if (index >= (uint64_t)window->extents[d]) index = (uint64_t)window->extents[d] - 1;
+        rest -= index * (uint64_t)window->strides[d];
+    }
+    return rest + width <= window->run_bytes;
+}
+
+static inline uint32_t load_bits(const uint8_t *bits, uint64_t at) {
+    uint32_t word;
+    memcpy(&word, bits + at / 8, 4);
+    return word >> (at & 7);
+}
+
+static inline void set_bits(uint8_t *bits, uint64_t at, uint32_t mask) {
+    uint32_t word;
+    memcpy(&word, bits + at / 8, 4);
+    word |= mask << (at & 7);
+    memcpy(bits + at / 8, &word, 4);
+}
+
+// Reports the window of the region that lies nearest to `offset`.
+static void report_outside(const Space *space, uint64_t offset, uint32_t what, uint32_t line) {
+    uint32_t nearest = 0;
+    uint64_t best = ~0ull;
+    for (uint32_t i = 0; i < space->n_windows; ++i) {
+        const Window *w = &space->windows[i];
+        int64_t before = (int64_t)(w->offset - offset);
+        int64_t behind = (int64_t)(offset - (w->offset + w->bytes));
+        uint64_t distance = before > 0 ? (uint64_t)before : behind > 0 ? (uint64_t)behind : 0;
+        if (distance < best) {
+            best = distance;
+            nearest = i;
+        }
+    }
+    report_access(OUT_OF_BOUNDS, what, line, space->first_window + nearest,
+                  (int64_t)(offset - space->windows[nearest].offset));
+}
+
+// Finds the windows that hold the access; checks permission and the initialised bits.
+static bool check_windows(const Space *space, uint64_t offset, uint32_t what, uint32_t line) {
+    uint32_t width = what & AK_SIM_WIDTH, holder = NO_BUFFER;
+    bool write = (what & AK_SIM_KIND) == AK_SIM_WRITE, allowed = false, initialised = false;
+    uint32_t mask = width >= 32 ? ~0u : (1u << width) - 1;
+    for (uint32_t i = 0; i < space->n_windows; ++i) {
+        const Window *w = &space->windows[i];
+        if (!inside_window(w, offset, width)) continue;
+        if (holder == NO_BUFFER) holder = i;
+        allowed |= !write || w->writable;
+        uint64_t at = offset - w->offset;
+        if (!w->initialised_bits) {
+            initialised = true;
+        } else if (write) {
+            set_bits(w->initialised_bits, at, mask);
+        } else {
+            initialised |= (load_bits(w->initialised_bits, at) & mask) == mask;
+        }
+    }
+    if (holder == NO_BUFFER) {
+        report_outside(space, offset, what, line);
+        return false;
+    }
+    uint32_t index = space->first_window + holder;
+    int64_t at = (int64_t)(offset - space->windows[holder].offset);
+    if (!allowed) {
+        report_access(READ_ONLY_WRITE, what, line, index, at);
+        return false;
+    }
+    if (!write && !initialised && launch.request->full_checks) {
+        report_access(UNINITIALISED, what, line, index, at);
+    }
+    return true;
+}
+
+static inline void track_aligned(Space *space, uint64_t address, uint64_t offset, uint32_t what,
+                                 uint32_t line) {
+    uint32_t width = what & AK_SIM_WIDTH;
+    if (address & (width - 1)) {
+        report_access(MISALIGNED, what, line, space->first_window, (int64_t)offset);
+        return;
+    }
+    if (!space->directory) return;
+    // the shadow is laid out by device address, so that aligned accesses are aligned in it
+    Access access = {launch.running, space, offset + (space->device & (CHUNK_BYTES - 1)), what, line};
+    track(&access);
+}
+
+static void *access_shared(uint64_t address, uint32_t what, uint32_t line) {
+    Space *space = &launch.shared;
+    uint64_t offset = address - space->device;
+    if (address >= DEVICE_BASE) {
+        report_access(WRONG_SPACE, what, line, NO_BUFFER, 0);
+        return discard(what);
+    }
+    if (offset >= space->bytes || offset + (what & AK_SIM_WIDTH) > space->bytes) {
+        report_access(OUT_OF_BOUNDS, what, line, SHARED_MEMORY, (int64_t)offset);
+        return discard(what);
+    }
+    track_aligned(space, address, offset, what, line);
+    return space->host + offset;
+}
+
+static void *access_global(uint64_t address, uint32_t what, uint32_t line) {
+    uint64_t index = ((address ^ DEVICE_BASE) >> REGION_SHIFT) - 1;
+    if (index >= launch.request->n_regions) {
+        uint64_t in_shared = address - launch.shared.device;
+        uint32_t kind = in_shared < launch.shared.bytes ? WRONG_SPACE : OUT_OF_BOUNDS;
+        Finding *f = add_finding(kind, line, NO_BUFFER, 0);
+        if (f) {
+            f->access = what & AK_SIM_KIND;
+            f->width = what & AK_SIM_WIDTH;
+            f->byte_offset = (int64_t)address;
+        }
+        return discard(what);
+    }
+    Space *space = &launch.regions[index];
+    uint64_t offset = address - space->device;
+    if (!check_windows(space, offset, what, line)) return discard(what);
+    track_aligned(space, address, offset, what, line);
+    return space->host + offset;
+}
+
+static void *access(ak_sim_u64 address, unsigned what, unsigned line) {
+    count_step(line);
+    if ((what & AK_SIM_SPACE) == AK_SIM_SHARED) return access_shared(address, what, line);
+    return access_global(address, what, line);
+}

@@ -1,0 +1,215 @@
+"""Build generated CUDA text for the host and launch its kernels on the simulator's engine.
+
+Knows nothing of the compiler: its input is a .cu text in the generated conventions (accessors for all memory, one
+dynamic `ak_smem`, instruction functions under `#ifndef AK_SIMULATOR`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from agentkern.runtime.simulator.address_space import AddressMap, map_buffers
+from agentkern.runtime.simulator.binding import (
+    MAX_THREADS,
+    SMEM_RESERVED_BYTES,
+    Engine,
+    FindingStruct,
+    RequestStruct,
+    WaitStruct,
+    load_engine,
+)
+from agentkern.runtime.simulator.records import Buffer, SimulatorOptions, SimulatorReport, SimulatorStats
+from agentkern.runtime.simulator.reports import make_report
+from agentkern.runtime.simulator.toolchain import build_shared_object, machine_flags
+
+_SHIM = Path(__file__).parent / "shim"
+_SHIM_PARTS = ("abi.h", "threads.h", "memory.h", "arithmetic.h", "instructions.h", "entry.h")
+_FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-w",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-ffp-contract=off",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-U_FORTIFY_SOURCE",
+    "-pipe",
+)
+_COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_KERNEL = re.compile(r"\b__global__\b[^;{(]*?(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(")
+_POINTER, _FLOATING = 0x100, 0x200
+_MAX_BLOCKS = (1 << 31) - 1
+# Fault handlers and the engine's state belong to the process.
+_LAUNCH_LOCK = threading.Lock()
+
+Argument: TypeAlias = Buffer | int | float
+
+
+class LaunchError(ValueError):
+    """A launch whose arguments or shape do not fit the kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    entry: int
+    words: tuple[int, ...]
+
+
+class SimulatorModule:
+    """The kernels of one .cu text, built for this machine."""
+
+    def __init__(self, library: ctypes.CDLL, engine: Engine, kernels: Sequence[str]) -> None:
+        self._library = library  # keeps the code loaded
+        self._engine = engine
+        self._current = ctypes.c_void_p()
+        bind = library.ak_sim_bind
+        bind.restype = ctypes.c_void_p
+        self._smem: int = bind(engine.table, ctypes.byref(self._current))
+        engine.protect(self._smem, SMEM_RESERVED_BYTES)
+        self._kernels = {name: _describe(library, name) for name in kernels}
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the `__global__` functions, in the order of the text."""
+        return tuple(self._kernels)
+
+    def launch(  # noqa: PLR0913 - the shape of a CUDA launch
+        self,
+        kernel: str,
+        grid_blocks: int,
+        threads: int,
+        shared_bytes: int,
+        arguments: Sequence[Argument],
+        options: SimulatorOptions | None = None,
+    ) -> SimulatorReport:
+        """Run `kernel` on `grid_blocks` blocks of `threads` threads; no blocks is no launch.
+
+        `arguments` follow the kernel's parameters: a Buffer for a pointer, int or float for a scalar.
+        Errors: LaunchError when kernel, arguments or shape do not fit.
+        """
+        options = options or SimulatorOptions()
+        if kernel not in self._kernels:
+            raise LaunchError(f"no kernel `{kernel}` in the text; it has {', '.join(self._kernels)}")
+        _check_shape(grid_blocks, threads, shared_bytes)
+        if options.blocks is not None and any(not 0 <= block < grid_blocks for block in options.blocks):
+            raise LaunchError("`blocks` names a block outside the grid")
+        found = self._kernels[kernel]
+        space = map_buffers([argument for argument in arguments if isinstance(argument, Buffer)])
+        values = _pack_arguments(kernel, found.words, arguments, space.addresses)
+        if grid_blocks == 0 or options.blocks == ():
+            return SimulatorReport((), 0, True, SimulatorStats())
+        request = _request(space, options, threads)
+        request.entry = found.entry
+        request.arguments = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
+        request.current = self._current
+        request.smem_device, request.smem_bytes = self._smem, shared_bytes
+        request.n_blocks = grid_blocks
+        with _LAUNCH_LOCK:
+            self._engine.launch(request)
+        if request.failed:
+            raise MemoryError("the simulator could not reserve its address space")
+        return make_report(request, space.window_buffers, options.line_map)
+
+
+def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
+    """Compile `cu_text` for this machine, or take it from `cache_dir`, and load it.
+
+    Errors: SimulatorBuildError with the host compiler's log; SimulatorUnavailableError when there is no compiler.
+    """
+    kernels = kernel_names(cu_text)
+    entries = "\n".join(f"AK_SIM_ENTRY({name})" for name in kernels)
+    source = f'{_shim_text()}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
+    path = build_shared_object(source, (*_FLAGS, *machine_flags()), (), cache_dir / "simulator")
+    return SimulatorModule(ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), kernels)
+
+
+def kernel_names(cu_text: str) -> tuple[str, ...]:
+    """Return the names of the `__global__` functions defined in `cu_text`, in order."""
+    code = _COMMENTS_AND_STRINGS.sub(" ", cu_text)
+    return tuple(dict.fromkeys(match.group(1) for match in _KERNEL.finditer(code)))
+
+
+@functools.cache
+def _shim_text() -> str:
+    return "".join(f'#line 1 "shim/{part}"\n' + (_SHIM / part).read_text() for part in _SHIM_PARTS)
+
+
+def _describe(library: ctypes.CDLL, name: str) -> _Kernel:
+    signature = library[f"ak_sim_signature_{name}"]
+    signature.restype = ctypes.POINTER(ctypes.c_uint32)
+    words = signature()
+    entry = ctypes.cast(library[f"ak_sim_entry_{name}"], ctypes.c_void_p).value
+    assert entry is not None
+    return _Kernel(entry, tuple(words[1 + i] for i in range(words[0])))
+
+
+def _check_shape(grid_blocks: int, threads: int, shared_bytes: int) -> None:
+    if not 0 <= grid_blocks <= _MAX_BLOCKS:
+        raise LaunchError(f"a grid has 0 to 2^31 - 1 blocks, not {grid_blocks}")
+    if threads % 32 or not 0 < threads <= MAX_THREADS:
+        raise LaunchError(f"a block has 32 to {MAX_THREADS} threads in whole warps, not {threads}")
+    if not 0 <= shared_bytes <= SMEM_RESERVED_BYTES:
+        raise LaunchError(f"a block has at most {SMEM_RESERVED_BYTES} bytes of shared memory, not {shared_bytes}")
+
+
+def _pack_arguments(
+    kernel: str, words: Sequence[int], arguments: Sequence[Argument], addresses: Sequence[int]
+) -> list[ctypes.Array[ctypes.c_char]]:
+    """Return each argument in the bytes of its parameter."""
+    if len(words) != len(arguments):
+        raise LaunchError(f"`{kernel}` takes {len(words)} arguments, {len(arguments)} given")
+    pending = iter(addresses)
+    packed: list[ctypes.Array[ctypes.c_char]] = []
+    for position, (word, argument) in enumerate(zip(words, arguments, strict=True)):
+        size = word & 0xFF
+        if isinstance(argument, Buffer) != bool(word & _POINTER):
+            wanted = "a Buffer" if word & _POINTER else "a number"
+            raise LaunchError(f"argument {position} of `{kernel}` is {wanted}, not {argument!r}")
+        value: int | float = next(pending) if isinstance(argument, Buffer) else argument
+        packed.append(ctypes.create_string_buffer(_scalar_bytes(value, size, bool(word & _FLOATING)), size))
+    return packed
+
+
+def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:  # noqa: FBT001
+    if floating:
+        return bytes(ctypes.c_float(value) if size == 4 else ctypes.c_double(value))
+    if isinstance(value, float):
+        raise LaunchError(f"an integer parameter cannot take {value!r}")
+    if not -(1 << (8 * size - 1)) <= value < 1 << (8 * size):
+        raise LaunchError(f"{value} does not fit {size} bytes")
+    return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+
+
+def _request(space: AddressMap, options: SimulatorOptions, threads: int) -> RequestStruct:
+    request = RequestStruct(
+        n_threads=threads,
+        n_regions=len([region for region in space.regions if region.n_windows]),
+        n_windows=len(space.window_buffers),
+        max_findings=options.max_findings,
+        regions=space.regions,
+        windows=space.windows,
+        findings=(FindingStruct * options.max_findings)(),
+        waits=(WaitStruct * threads)(),
+        step_limit=options.step_limit,
+        time_limit_ns=int(options.time_limit_s * 1e9),
+        stack_bytes=options.stack_bytes,
+        seed=options.seed,
+        thread_order=options.thread_order,
+        block_order=options.block_order,
+        full_checks=options.checks,
+    )
+    if options.blocks is not None:
+        request.block_list = (ctypes.c_uint64 * len(options.blocks))(*options.blocks)
+        request.n_block_list = len(options.blocks)
+    return request
