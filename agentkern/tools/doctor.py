@@ -1,0 +1,138 @@
+"""Say what works on this machine and what to install: each line is a small real use of the thing, not a file check."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import z3
+
+from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.installed import installed_version
+from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions, compile_cuda, nvrtc_version
+from agentkern.runtime.nvrtc_library import NvrtcMissing
+from agentkern.runtime.simulator.toolchain import SimulatorUnavailableError, host_compiler
+from agentkern.tools.disassemble import DisassemblyFailed, NvdisasmMissing, nvdisasm_version
+from agentkern.tools.requests import TARGETS
+from agentkern.tools.results import DoctorItem, DoctorResult
+
+_PROBE = 'extern "C" __global__ void probe(float *x) { x[threadIdx.x] = __fadd_rn(x[threadIdx.x], 1.0f); }'
+_NAME_BYTES = 256
+# What everything but a GPU run needs. The others are named, and their absence is no fault.
+_NEEDED = ("python", "nvrtc", "compiler", "simulator", "z3", "cache")
+
+
+def doctor() -> DoctorResult:
+    """Try everything that the tools rest on."""
+    items = tuple(check() for check in _CHECKS)
+    broken = [item.name for item in items if not item.works and item.name in _NEEDED]
+    if broken:
+        installs = "; ".join(item.install for item in items if item.name in broken and item.install)
+        return DoctorResult(status="unavailable", summary=f"missing: {', '.join(broken)}; {installs}", items=items)
+    has_gpu = any(item.name == "gpu" and item.works for item in items)
+    device = "CPU and GPU" if has_gpu else "CPU (no GPU here)"
+    next_step = "try `agentkern verify corpus/norm/rms_norm/kernel.py --dim H=7168`"
+    return DoctorResult(status="ok", summary=f"all of agentkern works on this {device}; {next_step}", items=items)
+
+
+def _python() -> DoctorItem:
+    works = sys.version_info >= (3, 11)
+    detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return DoctorItem(name="python", works=works, detail=detail, install=None if works else "Python 3.11 or newer")
+
+
+def _nvrtc() -> DoctorItem:
+    install = "pip install 'nvidia-cuda-nvrtc==13.0.*'"
+    try:
+        major, minor = nvrtc_version()
+        for target in TARGETS:
+            compile_cuda(_PROBE, NvrtcOptions(target))
+    except (NvrtcMissing, NvrtcError) as e:
+        return DoctorItem(name="nvrtc", works=False, detail=str(e), install=install)
+    detail = f"{major}.{minor}, compiles for {', '.join(TARGETS)}"
+    return DoctorItem(name="nvrtc", works=True, detail=detail)
+
+
+def _nvdisasm() -> DoctorItem:
+    try:
+        detail = f"{nvdisasm_version()}, for --emit sass"
+    except (NvdisasmMissing, DisassemblyFailed) as e:
+        install = "pip install 'nvidia-cuda-nvdisasm>=13.4'"
+        return DoctorItem(name="nvdisasm", works=False, detail=str(e), install=install)
+    return DoctorItem(name="nvdisasm", works=True, detail=detail)
+
+
+def _compiler() -> DoctorItem:
+    try:
+        found = host_compiler()
+    except SimulatorUnavailableError as e:
+        install = "apt-get install g++, or pip install ziglang"
+        return DoctorItem(name="compiler", works=False, detail=str(e), install=install)
+    version = found.version.splitlines()[0]
+    return DoctorItem(name="compiler", works=True, detail=f"`{' '.join(found.command)}`: {version}")
+
+
+def _z3() -> DoctorItem:
+    solver = z3.Solver()
+    n = z3.Int("n")
+    solver.add(n * 2 == 7)
+    works = solver.check() == z3.unsat
+    return DoctorItem(name="z3", works=works, detail=z3.get_version_string(), install=None)
+
+
+def _torch() -> DoctorItem:
+    version = installed_version("torch")
+    if version is None:
+        detail = "not installed: references in torch and calls with torch tensors need it"
+        return DoctorItem(name="torch", works=False, detail=detail, install="pip install torch")
+    return DoctorItem(name="torch", works=True, detail=version)
+
+
+def _gpu() -> DoctorItem:
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        detail = "no NVIDIA driver; kernels run on the CPU simulator, times need a GPU"
+        return DoctorItem(name="gpu", works=False, detail=detail)
+    status = driver.cuInit(0)
+    if status != 0:
+        return DoctorItem(name="gpu", works=False, detail=f"the driver reports error {status}")
+    version, count = ctypes.c_int(), ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    names = [_device_name(driver, ordinal) for ordinal in range(count.value)]
+    cuda = f"driver for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    return DoctorItem(name="gpu", works=bool(names), detail=f"{', '.join(names) or 'none'}; {cuda}")
+
+
+def _device_name(driver: ctypes.CDLL, ordinal: int) -> str:
+    name = ctypes.create_string_buffer(_NAME_BYTES)
+    driver.cuDeviceGetName(name, _NAME_BYTES, ordinal)
+    return name.value.decode(errors="replace")
+
+
+def _cache() -> DoctorItem:
+    folder = cache_folder(os.environ)
+    cache = Cache(folder)
+    probe = "doctor0000000000"
+    works = cache.put(probe, {"probe": b"1"}) and cache.get(probe) == {"probe": b"1"}
+    if not works:
+        install = "set AGENTKERN_CACHE_DIR to a folder that can be written"
+        return DoctorItem(name="cache", works=False, detail=f"`{folder}` cannot be written", install=install)
+    usage = cache.usage()
+    detail = f"`{folder}`, {usage.entries} entries, {usage.total_bytes / 1e6:.1f} MB"
+    return DoctorItem(name="cache", works=True, detail=detail)
+
+
+def _package() -> DoctorItem:
+    version = installed_version("agentkern") or "not installed, run from its folder"
+    return DoctorItem(name="agentkern", works=True, detail=f"{version} in `{Path(__file__).resolve().parent.parent}`")
+
+
+_CHECKS: tuple[Callable[[], DoctorItem], ...] = (
+    _package, _python, _nvrtc, _nvdisasm, _compiler, _z3, _torch, _gpu, _cache,
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""What the tools are asked: one typed record per call, the same from Python, the command line and MCP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from agentkern.tools.results import Record
+
+Value = bool | int | float
+Target = Literal["sm_80", "sm_90a", "sm_100a"]
+Numerics = Literal["portable", "nvcc", "fast"]
+Device = Literal["cpu", "cuda"]
+Emit = Literal["cuda", "ir", "placed", "gpu", "ptx", "sass", "layouts", "proofs", "host"]
+Size = Annotated[int, Field(ge=0, lt=1 << 62)]
+
+EMITS: tuple[Emit, ...] = ("cuda", "ir", "placed", "gpu", "ptx", "sass", "layouts", "proofs", "host")
+TARGETS: tuple[Target, ...] = ("sm_80", "sm_90a", "sm_100a")
+
+
+class KernelRequest(Record):
+    """A kernel: its text, the name messages give the text, which kernel of it, sizes and compile-time values."""
+
+    source: str
+    path: str = "kernel.py"
+    kernel: str | None = None
+    dims: dict[str, Size] = Field(default_factory=dict)
+    settings: dict[str, Value] = Field(default_factory=dict)
+
+
+class CheckRequest(KernelRequest):
+    """Find every diagnostic, make no code."""
+
+
+class CompileRequest(KernelRequest):
+    """Compile. `is_ir`: `source` is a printed TILE text. `emit`: what to keep beside the CUDA text and the cubin."""
+
+    target: str = "sm_90a"
+    numerics: Numerics = "portable"
+    schedule: dict[str, Any] | None = None
+    is_ir: bool = False
+    stop_after: str | None = None
+    emit: tuple[Emit, ...] = ()

@@ -1,0 +1,130 @@
+"""What verification runs: calls of a kernel, ways to run one, and what came back. Data and protocols only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agentkern.compiler.abi import ScalarParam, TensorParam
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.reference_formats import Raw
+from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.schedule import Schedule
+
+Arrays = Mapping[str, Raw]
+Sizes = Mapping[str, int]
+Scalars = Mapping[str, int | float | bool]
+
+
+class ExecutionError(RuntimeError):
+    """A run did not end: a launch was refused, timed out, or the device faulted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: raw arrays of In and InOut parameters, every size (static ones included), every scalar."""
+
+    tensors: Arrays
+    sizes: Sizes
+    scalars: Scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A named call."""
+
+    name: str
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run: the schedule (None: the default), which order of threads and blocks, which poison in the outputs.
+
+    `tracked`: look for races and uninitialised reads too, where the executor can.
+    """
+
+    schedule: Schedule | None = None
+    order: int = 0
+    poison: int = 0
+    tracked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run left: raw outputs; defects that were observed; guard bands and inputs that were overwritten."""
+
+    outputs: Arrays
+    findings: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
+
+
+class Executor(Protocol):
+    """One way to run a kernel."""
+
+    @property
+    def device(self) -> str:
+        """Return `cpu`, `cuda` or `interp`."""
+        ...
+
+    def run(self, call: Call, options: RunOptions) -> Run:
+        """Run once. Errors: ExecutionError."""
+        ...
+
+
+class Program(Protocol):
+    """A kernel under verification, at any static sizes."""
+
+    def tile(self, sizes: Sizes) -> Kernel:
+        """Return the TILE kernel built for the static ones of `sizes`. Errors: BuildError."""
+        ...
+
+    def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
+        """Return up to `count` different schedules, the default first."""
+        ...
+
+
+class BuildError(RuntimeError):
+    """The kernel does not compile at these static sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A kernel's parameters in order."""
+
+    tensors: tuple[TensorParam, ...]
+    scalars: tuple[ScalarParam, ...] = field(default=())
+
+    @property
+    def inputs(self) -> tuple[TensorParam, ...]:
+        """Return the tensors whose contents a caller gives."""
+        return tuple(t for t in self.tensors if t.access in ("in", "inout"))
+
+    @property
+    def outputs(self) -> tuple[TensorParam, ...]:
+        """Return the tensors that a caller reads afterwards."""
+        return tuple(t for t in self.tensors if t.access in ("out", "inout"))
+
+
+def signature_of(kernel: Kernel) -> Signature:
+    """Return the parameters of a TILE kernel."""
+    given = kernel.attrs.get("defaults", ())
+    assert isinstance(given, tuple)
+    defaults: dict[str, int | float | bool] = dict(given)
+    tensors: list[TensorParam] = []
+    scalars: list[ScalarParam] = []
+    for param in kernel.params:
+        name = param.name or ""
+        if isinstance(param.type, TensorType):
+            tensors.append(TensorParam(name, param.type.dtype, param.type.shape, param.type.access))
+        elif isinstance(param.type, TileType):
+            scalars.append(ScalarParam(name, param.type.dtype, defaults.get(name)))
+    return Signature(tuple(tensors), tuple(scalars))
+
+
+def concrete(extents: tuple[int | Dim, ...], sizes: Sizes) -> tuple[int, ...]:
+    """Return extents as numbers."""
+    return tuple(dims.evaluate(extent, sizes) for extent in extents)
