@@ -1,0 +1,55 @@
+"""Pack a bound call into the arguments of each launch, as bytes in the order of the generated function.
+
+Shared by the GPU and the simulator. The order and kinds are the KernelAbi's; widths are those of C on both: pointers,
+sizes and strides 8 bytes, scalars as stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from agentkern.compiler.abi import Argument, KernelAbi, Launch
+from agentkern.compiler.ir.dims import evaluate
+from agentkern.runtime.tensors import BoundCall
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLaunch:
+    """One launch, ready: 0 blocks is no launch."""
+
+    function: str
+    blocks: int
+    threads: int
+    shared_bytes: int
+    arguments: tuple[bytes, ...]
+
+
+def pack_launches(abi: KernelAbi, call: BoundCall) -> tuple[PackedLaunch, ...]:
+    """Return the launches of `call` in order, those of 0 blocks left out."""
+    packed = (_pack(launch, call) for launch in abi.launches)
+    return tuple(launch for launch in packed if launch.blocks > 0)
+
+
+def _pack(launch: Launch, call: BoundCall) -> PackedLaunch:
+    return PackedLaunch(
+        function=launch.function,
+        blocks=evaluate(launch.blocks, call.sizes),
+        threads=launch.threads,
+        shared_bytes=launch.shared_bytes,
+        arguments=tuple(_bytes_of(argument, call) for argument in launch.arguments),
+    )
+
+
+def _bytes_of(argument: Argument, call: BoundCall) -> bytes:
+    match argument.kind:
+        case "pointer":
+            return call.tensor(argument.name).view.pointer.to_bytes(8, "little")
+        case "size":
+            return call.sizes[argument.name].to_bytes(8, "little", signed=True)
+        case "stride":
+            return call.tensor(argument.name).view.strides[argument.axis].to_bytes(8, "little", signed=True)
+        case "scalar":
+            return call.scalar(argument.name).data
+        case _:
+            assert_never(argument.kind)

@@ -1,0 +1,173 @@
+"""Find a call's sizes from its tensors' shapes, and hold them to what the kernel was promised.
+
+The equations are the extents of the tensor parameters; the arithmetic of extents is `compiler/ir/dims.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentkern.compiler.abi import TensorParam
+from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.dims import Dim, Symbol, solve, substitute, symbols
+from agentkern.runtime.call_errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class _Equation:
+    parameter: str
+    axis: int
+    extent: int | Dim
+    given: int
+
+
+def solve_sizes(
+    params: tuple[TensorParam, ...],
+    shapes: Mapping[str, tuple[int, ...]],
+    infos: tuple[SizeInfo, ...],
+    named: Mapping[str, int],
+) -> dict[str, int]:
+    """Return every size: those `named` at the call, then those that the `shapes` of the given tensors show.
+
+    Errors: AK704 rank; AK705 an extent that does not fit, or a size that nothing shows; AK706 a broken promise.
+    """
+    known = dict(named)
+    pending = _equations(params, shapes)
+    while pending:
+        waiting = [equation for equation in pending if not _settle(equation, known)]
+        if len(waiting) == len(pending):
+            break
+        pending = waiting
+    needed = {name for param in params for extent in param.shape for name in symbols(extent)}
+    for name in sorted(needed | {info.name for info in infos}):
+        if name not in known:
+            raise _not_shown(name, pending)
+    # An equation in several unknowns is settled once the others have given them.
+    for equation in pending:
+        _settle(equation, known)
+    for info in infos:
+        _check_promises(info, known[info.name])
+    return known
+
+
+def shape_of(param: TensorParam, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the shape that `param` has for `sizes`.
+
+    Errors: AK705 for an extent below 0.
+    """
+    shape: list[int] = []
+    for axis, extent in enumerate(param.shape):
+        value = _value(extent, sizes)
+        if not isinstance(value, int) or value < 0:
+            raise _misfit(_Equation(param.name, axis, extent, 0), sizes)
+        shape.append(value)
+    return tuple(shape)
+
+
+def _equations(params: tuple[TensorParam, ...], shapes: Mapping[str, tuple[int, ...]]) -> list[_Equation]:
+    equations: list[_Equation] = []
+    for param in params:
+        shape = shapes.get(param.name)
+        if shape is None:
+            continue
+        if len(shape) != len(param.shape):
+            expected = f"[{', '.join(map(str, param.shape))}]"
+            raise CallError(
+                "AK704",
+                f"`{param.name}` has rank {len(shape)} (shape {shape}), expected rank {len(param.shape)}: {expected}",
+                parameter=param.name,
+                got=str(len(shape)),
+                expected=str(len(param.shape)),
+            )
+        pairs = zip(param.shape, shape, strict=True)
+        equations += [_Equation(param.name, axis, extent, given) for axis, (extent, given) in enumerate(pairs)]
+    return equations
+
+
+def _settle(equation: _Equation, known: dict[str, int]) -> bool:
+    """Check the equation, or learn its one unknown; False while it has several or is not linear."""
+    rest = _value(equation.extent, known)
+    if isinstance(rest, int):
+        if rest != equation.given:
+            raise _misfit(equation, known)
+        return True
+    name = _name_of(rest)
+    found = (name, equation.given) if name is not None else solve(rest, equation.given, known)
+    if found is not None:
+        name, number = found
+        if number < 0:
+            raise _misfit(equation, known)
+        known[name] = number
+        return True
+    if _linear(rest):
+        raise _misfit(equation, known)
+    return False
+
+
+def _value(extent: int | Dim, known: Mapping[str, int]) -> int | Dim:
+    """Substitute; most extents are a number or a name, and calls are many."""
+    if isinstance(extent, int):
+        return extent
+    name = _name_of(extent)
+    return substitute(extent, known) if name is None else known.get(name, extent)
+
+
+def _name_of(extent: Dim) -> str | None:
+    if len(extent.terms) != 1:
+        return None
+    monomial, coefficient = extent.terms[0]
+    if coefficient != 1 or len(monomial) != 1 or not isinstance(monomial[0], Symbol):
+        return None
+    return monomial[0].name
+
+
+def _linear(extent: Dim) -> bool:
+    """Whether the extent is a multiple of one size plus a number, so that having no solution is final."""
+    monomials = [monomial for monomial, _ in extent.terms if monomial]
+    return len(monomials) == 1 and len(monomials[0]) == 1 and isinstance(monomials[0][0], Symbol)
+
+
+def _misfit(equation: _Equation, known: Mapping[str, int]) -> CallError:
+    names = [name for name in symbols(equation.extent) if name in known]
+    where = ", ".join(f"{name} = {known[name]}" for name in names)
+    value = substitute(equation.extent, known)
+    number = f" = {value}" if isinstance(value, int) and names else ""
+    expected = f"`{equation.extent}`{number}{f' with {where}' if where else ''}"
+    return CallError(
+        "AK705",
+        f"`{equation.parameter}` has extent {equation.given} on axis {equation.axis}, expected {expected}",
+        parameter=equation.parameter,
+        got=str(equation.given),
+        expected=str(value),
+    )
+
+
+def _not_shown(name: str, pending: list[_Equation]) -> CallError:
+    seen = [f"`{e.extent}` of `{e.parameter}`" for e in pending if name in symbols(e.extent)]
+    why = f" ({seen[0]} does not determine it)" if seen else ""
+    return CallError(
+        "AK705",
+        f"size `{name}` is not shown by any given tensor{why}: name it at the call, `{name}=...`",
+        parameter=name,
+        got="nothing",
+        expected="a number",
+    )
+
+
+def _check_promises(info: SizeInfo, number: int) -> None:
+    expected = ""
+    if number % info.multiple_of:
+        expected = f"a multiple of {info.multiple_of}"
+    elif number < info.minimum:
+        expected = f"at least {info.minimum}"
+    elif info.maximum is not None and number > info.maximum:
+        expected = f"at most {info.maximum}"
+    if expected:
+        raise CallError(
+            "AK706",
+            f"size `{info.name}` is {number}, expected {expected}",
+            parameter=info.name,
+            got=str(number),
+            expected=expected,
+        )

@@ -1,0 +1,203 @@
+"""Bind a call's arguments to a kernel's parameters: names, dtypes, shapes, sizes, devices, strides, overlap, scalars.
+
+The one place where a call is checked; the simulator, the interpreter and the GPU get what it returns. Every failure is
+a `CallError` that names the parameter. Reads no element of any tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
+from agentkern.runtime.allocation import allocate
+from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.overlap import same_elements, share_memory
+from agentkern.runtime.scalar_arguments import BoundScalar, bind_scalar
+from agentkern.runtime.signature import Signature, arguments_by_name, named_sizes
+from agentkern.runtime.sizes import shape_of, solve_sizes
+from agentkern.runtime.tensor_checks import check_tensor
+from agentkern.runtime.tensor_view import Device, Library, TensorView, view_tensor
+
+WIDEST_ALIGNMENT = 16
+"""Bytes of the widest access; alignment beyond it is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTensor:
+    """A tensor argument; `allocated` tells one made here from the caller's."""
+
+    param: TensorParam
+    view: TensorView
+    allocated: bool
+
+    @property
+    def strided(self) -> bool:
+        """Whether it needs a build with free strides."""
+        return not self.view.contiguous
+
+    @property
+    def alignment(self) -> int:
+        """Largest power of two up to 16 that divides the address of every row, in bytes."""
+        if self.view.elements == 0:
+            return WIDEST_ALIGNMENT
+        bits = self.view.pointer | WIDEST_ALIGNMENT
+        if self.strided:
+            for axis, (extent, stride) in enumerate(zip(self.view.shape, self.view.strides, strict=True)):
+                innermost = axis == len(self.view.shape) - 1 and stride == 1
+                if extent > 1 and not innermost:
+                    bits |= stride * self.param.dtype.nbytes
+        return bits & -bits
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCall:
+    """A call that is in order. `tensors` and `scalars` in the order of the parameters."""
+
+    name: str
+    tensors: tuple[BoundTensor, ...]
+    scalars: tuple[BoundScalar, ...]
+    sizes: Mapping[str, int]
+    device: Device
+
+    def tensor(self, name: str) -> BoundTensor:
+        """Return the tensor bound to parameter `name`."""
+        return next(bound for bound in self.tensors if bound.param.name == name)
+
+    def scalar(self, name: str) -> BoundScalar:
+        """Return the scalar bound to parameter `name`."""
+        return next(bound for bound in self.scalars if bound.name == name)
+
+    @property
+    def strided(self) -> tuple[str, ...]:
+        """Names of the tensors that are not contiguous."""
+        return tuple(bound.param.name for bound in self.tensors if bound.strided)
+
+    @property
+    def alignment(self) -> int:
+        """Largest power of two up to 16 that every tensor is aligned to, in bytes."""
+        return min((bound.alignment for bound in self.tensors), default=WIDEST_ALIGNMENT)
+
+    @property
+    def outputs(self) -> dict[str, object]:
+        """The tensors that the kernel writes, as the caller knows them."""
+        return {b.param.name: b.view.owner for b in self.tensors if b.param.access in ("out", "inout")}
+
+
+def bind_call(
+    signature: Signature,
+    positional: tuple[object, ...],
+    named: Mapping[str, object],
+    *,
+    device: Device | None = None,
+    stream: int | None = None,
+    in_place: frozenset[str] = frozenset(),
+) -> BoundCall:
+    """Bind the arguments of one call; outputs and scratch that are not given are allocated.
+
+    `device` is where the call must run, None for wherever its tensors lie; `stream` is the one it will run on; outputs
+    in `in_place` may be the very memory of an input.
+    Errors: AK701 to AK713, see `CALL_CODES`.
+    """
+    given = arguments_by_name(signature, positional, named)
+    views = {p.name: view_tensor(given[p.name], p.name, stream) for p in signature.tensors if p.name in given}
+    for param in signature.tensors:
+        if param.name in views:
+            check_tensor(param, views[param.name])
+    place = _device_of(signature, views, device)
+    shapes = {name: view.shape for name, view in views.items()}
+    sizes = solve_sizes(signature.tensors, shapes, signature.sizes, named_sizes(signature, given))
+    tensors = tuple(
+        _bound(param, views.get(param.name), sizes, place, _library_of(views)) for param in signature.tensors
+    )
+    _check_overlap(tensors, in_place)
+    scalars = tuple(
+        bind_scalar(param.name, param.dtype, given.get(param.name, param.default))
+        for param in signature.params
+        if isinstance(param, ScalarParam)
+    )
+    return BoundCall(signature.name, tensors, scalars, sizes, place)
+
+
+def check_variant(variant: Variant, call: BoundCall) -> None:
+    """Check that a build made for `variant` may run `call`.
+
+    Errors: AK707 a tensor that must be contiguous is not; AK709 one that is not aligned enough.
+    """
+    for bound in call.tensors:
+        name = bound.param.name
+        if bound.strided and name not in variant.strided:
+            raise CallError(
+                "AK707",
+                f"`{name}` has strides {bound.view.strides}, expected contiguous rows of shape {bound.view.shape}",
+                parameter=name,
+                got=str(bound.view.strides),
+                expected="contiguous",
+            )
+        if bound.alignment < min(variant.alignment, WIDEST_ALIGNMENT):
+            raise CallError(
+                "AK709",
+                f"`{name}` is aligned to {bound.alignment} bytes, expected {variant.alignment}",
+                parameter=name,
+                got=str(bound.alignment),
+                expected=str(variant.alignment),
+            )
+
+
+def _device_of(signature: Signature, views: Mapping[str, TensorView], device: Device | None) -> Device:
+    place, reason = device, "this call runs there"
+    for name, view in views.items():
+        if place is None:
+            place, reason = view.device, f"as `{name}` does"
+        elif view.device != place:
+            raise CallError(
+                "AK708",
+                f"`{name}` lies on {view.device}, expected {place}: {reason}",
+                parameter=name,
+                got=str(view.device),
+                expected=str(place),
+            )
+    if place is None:
+        raise CallError("AK708", f"no argument of `{signature.name}` shows a device, and none was named")
+    return place
+
+
+def _library_of(views: Mapping[str, TensorView]) -> Library | None:
+    return next((view.library for view in views.values()), None)
+
+
+def _bound(
+    param: TensorParam, view: TensorView | None, sizes: Mapping[str, int], device: Device, library: Library | None
+) -> BoundTensor:
+    if view is not None:
+        return BoundTensor(param, view, allocated=False)
+    tensor = allocate(param.name, param.dtype, shape_of(param, sizes), device, library)
+    return BoundTensor(param, view_tensor(tensor, param.name), allocated=True)
+
+
+def _check_overlap(tensors: tuple[BoundTensor, ...], in_place: frozenset[str]) -> None:
+    for index, written in enumerate(tensors):
+        if written.param.access == "in" or written.allocated:
+            continue
+        for other_index, other in enumerate(tensors):
+            # Two written tensors are compared once.
+            if other_index == index or other.allocated or (other.param.access != "in" and other_index < index):
+                continue
+            _check_pair(written, other, in_place)
+
+
+def _check_pair(written: BoundTensor, other: BoundTensor, in_place: frozenset[str]) -> None:
+    if not share_memory(written.view, written.param.dtype.nbytes, other.view, other.param.dtype.nbytes):
+        return
+    name, same = written.param.name, same_elements(written.view, other.view)
+    if same and other.param.access == "in" and name in in_place:
+        return
+    how = "is the same memory as" if same else "shares memory with"
+    role = "input" if other.param.access == "in" else "output"
+    raise CallError(
+        "AK711",
+        f"output `{name}` {how} {role} `{other.param.name}`: pass separate memory",
+        parameter=name,
+        got=f"memory of `{other.param.name}`",
+        expected="memory of its own",
+    )

@@ -1,0 +1,52 @@
+"""Arguments are packed in the order and width of the generated function."""
+
+import torch
+
+from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, Variant
+from agentkern.compiler.ir import dims
+from agentkern.dsl.dtypes import DTYPES
+from agentkern.runtime.launch_arguments import pack_launches
+from agentkern.runtime.signature import signature_of
+from agentkern.runtime.tensors import bind_call
+from tests.runtime.signatures import signature, tensor
+
+I64 = DTYPES["i64"]
+
+
+def abi() -> KernelAbi:
+    sig = signature(
+        tensor("x", "f32", "T, H"), tensor("out", "f32", "T", "out"), ScalarParam("eps", DTYPES["f32"], 0.5)
+    )
+    arguments = (
+        Argument("pointer", "x", DTYPES["f32"]),
+        Argument("pointer", "out", DTYPES["f32"]),
+        Argument("size", "T", I64),
+        Argument("stride", "x", I64, axis=0),
+        Argument("scalar", "eps", DTYPES["f32"]),
+    )
+    launches = (
+        Launch("first", dims.parse("(T + 3) // 4"), 128, 1024, arguments),
+        Launch("second", dims.parse("T"), 32, 0, arguments[:2]),
+    )
+    return KernelAbi("k", sig.params, sig.sizes, (), launches, Variant(strided=("x",)))
+
+
+def test_each_launch_gets_its_blocks_and_arguments():
+    kernel = abi()
+    x = torch.zeros(5, 10)[:, :8]
+    call = bind_call(signature_of(kernel), (x,), {})
+    first, second = pack_launches(kernel, call)
+    assert (first.function, first.blocks, first.threads, first.shared_bytes) == ("first", 2, 128, 1024)
+    assert [int.from_bytes(data, "little") for data in first.arguments[:4]] == [
+        x.data_ptr(),
+        call.tensor("out").view.pointer,
+        5,
+        10,
+    ]
+    assert first.arguments[4] == b"\x00\x00\x00\x3f"
+    assert (second.function, second.blocks, len(second.arguments)) == ("second", 5, 2)
+
+
+def test_launch_of_no_blocks_is_left_out():
+    kernel = abi()
+    assert pack_launches(kernel, bind_call(signature_of(kernel), (torch.zeros(0, 8),), {})) == ()
