@@ -161,6 +161,9 @@ _CALLS = (
     _call("AK708", "size `{name}` is {got}, promised {expected}"),
     _call("AK709", "`{name}` shares memory with `{other}`", "give every output memory of its own"),
     _call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`"),
+    _call("AK711", "argument `{name}` is aligned to {got} bytes, expected {expected}", "pass a copy"),
+    _call("AK712", "argument `{name}` of shape {shape} has no memory"),
+    _call("AK713", "argument `{name}` is read-only, and the kernel writes it", "pass memory that can be written"),
 )
 
 _TOOLS = (

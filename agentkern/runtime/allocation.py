@@ -15,7 +15,7 @@ from agentkern.runtime.tensor_view import FOREIGN_NAMES, RAW_IN_NUMPY, Device, L
 def allocate(parameter: str, dtype: DType, shape: tuple[int, ...], device: Device, library: Library | None) -> object:
     """Return an uninitialised contiguous tensor: a NumPy array on the host unless the caller uses torch, else torch's.
 
-    Errors: AK701 when torch is needed and not installed.
+    Errors: AK702 when torch is needed and not installed.
     """
     if device.kind == "cpu" and library != "torch":
         name = dtype.storage if dtype.name in RAW_IN_NUMPY else FOREIGN_NAMES[dtype.name]
@@ -24,10 +24,9 @@ def allocate(parameter: str, dtype: DType, shape: tuple[int, ...], device: Devic
         torch = importlib.import_module("torch")
     except ModuleNotFoundError as e:
         raise CallError(
-            "AK701",
-            f"output `{parameter}` is not given, and torch, which would allocate it on {device}, is not installed",
-            parameter=parameter,
-            got="nothing",
-            expected="tensor",
+            "AK702",
+            name=parameter,
+            got="left out, and torch, which would allocate it, is not installed",
+            expected="a tensor",
         ) from e
     return torch.empty(shape, dtype=getattr(torch, FOREIGN_NAMES[dtype.name]), device=str(device))

@@ -1,35 +1,28 @@
-"""What can be wrong with a call of a compiled kernel: one row a code, and the exception that carries one.
-
-Data only. Codes AK70x to AK71x; kernel text has other codes.
-"""
+"""The exception of a call that cannot be made. Its codes, AK7xx, are rows of `diagnostics/codes.py`."""
 
 from __future__ import annotations
 
-CALL_CODES: dict[str, str] = {
-    "AK701": "an argument is missing, unknown or given twice",
-    "AK702": "an argument is not a tensor",
-    "AK703": "a tensor has another dtype than its parameter",
-    "AK704": "a tensor has another rank than its parameter",
-    "AK705": "an extent does not fit the parameter's shape, or a size cannot be found",
-    "AK706": "a size breaks a promise made about it",
-    "AK707": "strides that the parameter cannot have",
-    "AK708": "tensors lie on different devices, or on one that this call cannot use",
-    "AK709": "a tensor's address is not aligned",
-    "AK710": "a tensor with elements has no memory",
-    "AK711": "an output shares memory with another tensor",
-    "AK712": "a scalar does not fit its dtype",
-    "AK713": "an output is read-only",
-}
+from agentkern.diagnostics.codes import CODES
+from agentkern.diagnostics.model import Diagnostic, Span
 
 
 class CallError(Exception):
-    """A call that cannot be made: which parameter, what it got and what it expected."""
+    """A call that cannot be made.
 
-    def __init__(self, code: str, message: str, *, parameter: str = "", got: str = "", expected: str = "") -> None:
-        assert code in CALL_CODES, code
-        super().__init__(f"{code}: {message}")
+    `fields` fill the code's message; by custom `name` is the parameter or size, `got` and `expected` say what is wrong.
+    """
+
+    def __init__(self, code: str, **fields: object) -> None:
         self.code = code
-        self.message = message
-        self.parameter = parameter
-        self.got = got
-        self.expected = expected
+        self.fields = fields
+        self.message = CODES[code].message.format_map(fields)
+        self.hint = CODES[code].hint.format_map(fields)
+        super().__init__(f"{code}: {self.message}" + (f": {self.hint}" if self.hint else ""))
+
+    def field(self, name: str) -> str:
+        """Return one field as text, empty where the code has no such field."""
+        return str(self.fields.get(name, ""))
+
+    def diagnostic(self, span: Span) -> Diagnostic:
+        """Return the error as a diagnostic at `span`, the kernel's own place or that of the call."""
+        return Diagnostic(self.code, CODES[self.code].severity, self.message, span, hint=self.hint, data=self.fields)

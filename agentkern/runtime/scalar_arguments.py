@@ -30,24 +30,24 @@ class BoundScalar:
 def bind_scalar(name: str, dtype: DType, given: object) -> BoundScalar:
     """Bind `given` to the scalar parameter `name` of `dtype`.
 
-    Errors: AK712.
+    Errors: AK707.
     """
     number = _plain_number(given)
     if number is None:
-        raise _misfit(name, dtype, type(given).__name__, "is no number")
+        raise _misfit(name, dtype, type(given).__name__, "no number")
     if dtype.kind == "bool":
         if not isinstance(number, bool):
-            raise _misfit(name, dtype, repr(given), "is no bool")
+            raise _misfit(name, dtype, repr(given), "no bool")
         return BoundScalar(name, dtype, number, bytes([number]))
     if isinstance(number, bool):
-        raise _misfit(name, dtype, repr(given), "is a bool")
+        raise _misfit(name, dtype, repr(given), "a bool")
     if dtype.is_float:
         return _bind_float(name, dtype, number)
     if isinstance(number, float):
-        raise _misfit(name, dtype, repr(given), "is no integer")
+        raise _misfit(name, dtype, repr(given), "no integer")
     low, high = dtype.integer_range
     if not low <= number <= high:
-        raise _misfit(name, dtype, repr(number), f"is outside {low} to {high}")
+        raise _misfit(name, dtype, repr(number), f"outside {low} to {high}")
     return BoundScalar(name, dtype, number, number.to_bytes(dtype.nbytes, "little", signed=dtype.kind == "signed"))
 
 
@@ -84,12 +84,12 @@ def _bind_float(name: str, dtype: DType, number: float) -> BoundScalar:
     try:
         value = float(number)
     except OverflowError as e:
-        raise _misfit(name, dtype, repr(number), "is too large") from e
+        raise _misfit(name, dtype, repr(number), "too large") from e
     if dtype.name == "e4m3" and math.isinf(value):
-        raise _misfit(name, dtype, repr(number), "is infinite, which e4m3 has not")
+        raise _misfit(name, dtype, repr(number), "infinite, which e4m3 has not")
     rounded = value if dtype.name == "f64" else round_to(value, dtype)
     if math.isinf(rounded) and not math.isinf(value):
-        raise _misfit(name, dtype, repr(number), f"is past the largest, {dtype.max_finite!r}")
+        raise _misfit(name, dtype, repr(number), f"past the largest, {dtype.max_finite!r}")
     return BoundScalar(name, dtype, rounded, _float_bits(rounded, dtype))
 
 
@@ -116,10 +116,4 @@ def _float8_code(value: float, dtype: DType) -> int:
 
 
 def _misfit(name: str, dtype: DType, got: str, why: str) -> CallError:
-    return CallError(
-        "AK712",
-        f"scalar `{name}` got {got}, which {why}: expected {dtype.name}",
-        parameter=name,
-        got=got,
-        expected=dtype.name,
-    )
+    return CallError("AK707", name=name, value=f"{got} ({why})", expected=dtype.name)

@@ -37,71 +37,63 @@ def arguments_by_name(
 ) -> dict[str, object]:
     """Return the arguments of a call by parameter or size; outputs that are left out or None are absent.
 
-    Errors: AK701.
+    Errors: AK706.
     """
-    callable_params = [p for p in signature.params if not (isinstance(p, TensorParam) and p.access == "scratch")]
-    names = [param.name for param in callable_params]
+    callers = _callers_params(signature)
+    names = [param.name for param in callers]
+    form = form_of(signature)
     if len(positional) > len(names):
-        raise CallError(
-            "AK701",
-            f"`{signature.name}` takes {len(names)} arguments, got {len(positional)}",
-            got=str(len(positional)),
-            expected=str(len(names)),
-        )
+        raise CallError("AK706", reason=f"{len(positional)} arguments for {len(names)} parameters", form=form)
     given = dict(zip(names, positional, strict=False))
     known = {*names, *(info.name for info in signature.sizes), *(name for name, _ in signature.statics)}
     for name, value in named.items():
         if name in given:
-            raise CallError("AK701", f"`{name}` is given twice", parameter=name, got="twice", expected="once")
+            raise CallError("AK706", name=name, reason=f"argument `{name}` is given twice", form=form)
         if name not in known:
             near = difflib.get_close_matches(name, sorted(known), 1)
-            hint = f": is `{near[0]}` meant?" if near else f", expected one of {', '.join(sorted(known))}"
-            raise CallError(
-                "AK701", f"`{signature.name}` has no parameter or size `{name}`{hint}", parameter=name, got=name
-            )
+            meant = f": is `{near[0]}` meant?" if near else ""
+            raise CallError("AK706", name=name, reason=f"no parameter or size is called `{name}`{meant}", form=form)
         given[name] = value
-    for param in callable_params:
-        optional = param.default is not None if isinstance(param, ScalarParam) else param.access == "out"
-        if param.name not in given and not optional:
-            raise CallError(
-                "AK701",
-                f"argument `{param.name}` of `{signature.name}` is missing",
-                parameter=param.name,
-                got="nothing",
-                expected=param.dtype.name,
-            )
+    for param in callers:
+        if param.name not in given and not _may_be_left_out(param):
+            raise CallError("AK706", name=param.name, reason=f"argument `{param.name}` is missing", form=form)
     # An output given as None is one to allocate.
-    outputs = {p.name for p in signature.tensors if p.access == "out"}
+    outputs = {param.name for param in signature.tensors if param.access == "out"}
     return {name: value for name, value in given.items() if not (value is None and name in outputs)}
+
+
+def form_of(signature: Signature) -> str:
+    """Return how the kernel is called: `k(x, weight, out=None, eps=1e-06)`."""
+    parts: list[str] = []
+    for param in _callers_params(signature):
+        default = param.default if isinstance(param, ScalarParam) else None
+        parts.append(f"{param.name}={default!r}" if _may_be_left_out(param) else param.name)
+    return f"{signature.name}({', '.join(parts)})"
+
+
+def _callers_params(signature: Signature) -> list[TensorParam | ScalarParam]:
+    return [p for p in signature.params if not (isinstance(p, TensorParam) and p.access == "scratch")]
+
+
+def _may_be_left_out(param: TensorParam | ScalarParam) -> bool:
+    return param.default is not None if isinstance(param, ScalarParam) else param.access == "out"
 
 
 def named_sizes(signature: Signature, given: Mapping[str, object]) -> dict[str, int]:
     """Return the sizes that are fixed before any tensor is looked at: the build's, and those given by name.
 
-    Errors: AK705 no size; AK706 another than the build's.
+    Errors: AK707 no size; AK708 another than the build's.
     """
     named = dict(signature.statics)
     for name in {*named, *(info.name for info in signature.sizes)} & given.keys():
         value = _size(name, given[name])
         if named.setdefault(name, value) != value:
-            raise CallError(
-                "AK706",
-                f"size `{name}` is {value}, expected {named[name]}, which this build was made for",
-                parameter=name,
-                got=str(value),
-                expected=str(named[name]),
-            )
+            raise CallError("AK708", name=name, got=value, expected=f"{named[name]}, its value in this build")
     return named
 
 
 def _size(name: str, given: object) -> int:
     number = given.__index__() if isinstance(given, SupportsIndex) and not isinstance(given, bool) else -1
     if number < 0:
-        raise CallError(
-            "AK705",
-            f"size `{name}` is {given!r}, expected an integer of at least 0",
-            parameter=name,
-            got=repr(given),
-            expected="an integer of at least 0",
-        )
+        raise CallError("AK707", name=name, value=repr(given), expected="size")
     return number

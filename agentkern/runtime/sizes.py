@@ -30,7 +30,7 @@ def solve_sizes(
 ) -> dict[str, int]:
     """Return every size: those `named` at the call, then those that the `shapes` of the given tensors show.
 
-    Errors: AK704 rank; AK705 an extent that does not fit, or a size that nothing shows; AK706 a broken promise.
+    Errors: AK703 rank; AK705 an extent that does not fit; AK708 a broken promise; AK710 a size that nothing shows.
     """
     known = dict(named)
     pending = _equations(params, shapes)
@@ -42,7 +42,7 @@ def solve_sizes(
     needed = {name for param in params for extent in param.shape for name in symbols(extent)}
     for name in sorted(needed | {info.name for info in infos}):
         if name not in known:
-            raise _not_shown(name, pending)
+            raise CallError("AK710", name=name)
     # An equation in several unknowns is settled once the others have given them.
     for equation in pending:
         _settle(equation, known)
@@ -72,14 +72,8 @@ def _equations(params: tuple[TensorParam, ...], shapes: Mapping[str, tuple[int, 
         if shape is None:
             continue
         if len(shape) != len(param.shape):
-            expected = f"[{', '.join(map(str, param.shape))}]"
-            raise CallError(
-                "AK704",
-                f"`{param.name}` has rank {len(shape)} (shape {shape}), expected rank {len(param.shape)}: {expected}",
-                parameter=param.name,
-                got=str(len(shape)),
-                expected=str(len(param.shape)),
-            )
+            expected = f"{len(param.shape)}: [{', '.join(map(str, param.shape))}]"
+            raise CallError("AK703", name=param.name, got=len(shape), expected=expected)
         pairs = zip(param.shape, shape, strict=True)
         equations += [_Equation(param.name, axis, extent, given) for axis, (extent, given) in enumerate(pairs)]
     return equations
@@ -129,30 +123,12 @@ def _linear(extent: Dim) -> bool:
 
 
 def _misfit(equation: _Equation, known: Mapping[str, int]) -> CallError:
-    names = [name for name in symbols(equation.extent) if name in known]
-    where = ", ".join(f"{name} = {known[name]}" for name in names)
     value = substitute(equation.extent, known)
-    number = f" = {value}" if isinstance(value, int) and names else ""
-    expected = f"`{equation.extent}`{number}{f' with {where}' if where else ''}"
-    return CallError(
-        "AK705",
-        f"`{equation.parameter}` has extent {equation.given} on axis {equation.axis}, expected {expected}",
-        parameter=equation.parameter,
-        got=str(equation.given),
-        expected=str(value),
-    )
-
-
-def _not_shown(name: str, pending: list[_Equation]) -> CallError:
-    seen = [f"`{e.extent}` of `{e.parameter}`" for e in pending if name in symbols(e.extent)]
-    why = f" ({seen[0]} does not determine it)" if seen else ""
-    return CallError(
-        "AK705",
-        f"size `{name}` is not shown by any given tensor{why}: name it at the call, `{name}=...`",
-        parameter=name,
-        got="nothing",
-        expected="a number",
-    )
+    expected = f"`{equation.extent}`" if isinstance(value, Dim) else str(value)
+    names = [name for name in symbols(equation.extent) if name in known]
+    if names and isinstance(value, int):
+        expected += f" (`{equation.extent}` with {', '.join(f'{name} = {known[name]}' for name in names)})"
+    return CallError("AK705", name=equation.parameter, axis=equation.axis, got=equation.given, expected=expected)
 
 
 def _check_promises(info: SizeInfo, number: int) -> None:
@@ -164,10 +140,4 @@ def _check_promises(info: SizeInfo, number: int) -> None:
     elif info.maximum is not None and number > info.maximum:
         expected = f"at most {info.maximum}"
     if expected:
-        raise CallError(
-            "AK706",
-            f"size `{info.name}` is {number}, expected {expected}",
-            parameter=info.name,
-            got=str(number),
-            expected=expected,
-        )
+        raise CallError("AK708", name=info.name, got=number, expected=expected)

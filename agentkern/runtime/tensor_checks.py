@@ -11,47 +11,21 @@ from agentkern.runtime.tensor_view import TensorView, holds
 def check_tensor(param: TensorParam, view: TensorView) -> None:
     """Check dtype, memory, alignment of elements and strides.
 
-    Errors: AK703, AK707, AK709, AK710, AK713.
+    Errors: AK702, AK704, AK711, AK712, AK713.
     """
-    name, written = param.name, param.access != "in"
+    name, element_bytes, written = param.name, param.dtype.nbytes, param.access != "in"
     if not holds(view, param.dtype):
-        raise CallError(
-            "AK703",
-            f"`{name}` has dtype {view.dtype_text}, expected {param.dtype.name}",
-            parameter=name,
-            got=view.dtype_text,
-            expected=param.dtype.name,
-        )
+        raise CallError("AK702", name=name, got=view.dtype_text, expected=param.dtype.name)
     if written and view.read_only:
-        raise CallError("AK713", f"`{name}` is read-only, and the kernel writes it", parameter=name, got="read-only")
+        raise CallError("AK713", name=name)
     if view.elements == 0:
         return
     if view.pointer == 0:
-        raise CallError(
-            "AK710", f"`{name}` of shape {view.shape} has a null address", parameter=name, got="null address"
-        )
-    if view.pointer % param.dtype.nbytes:
-        raise CallError(
-            "AK709",
-            f"`{name}` lies at an address that is no multiple of its {param.dtype.nbytes}-byte elements",
-            parameter=name,
-            got=hex(view.pointer),
-            expected=f"a multiple of {param.dtype.nbytes}",
-        )
+        raise CallError("AK712", name=name, shape=view.shape)
+    if view.pointer % element_bytes:
+        raise CallError("AK711", name=name, got=view.pointer & -view.pointer, expected=element_bytes)
     strides = [stride for stride, extent in zip(view.strides, view.shape, strict=True) if extent > 1]
     if any(stride < 0 for stride in strides):
-        raise CallError(
-            "AK707",
-            f"`{name}` has strides {view.strides}, expected none below 0: pass a copy",
-            parameter=name,
-            got=str(view.strides),
-            expected="strides of at least 0",
-        )
+        raise CallError("AK704", name=name, got=view.strides, expected="none below 0")
     if written and names_an_element_twice(view):
-        raise CallError(
-            "AK707",
-            f"`{name}` has shape {view.shape} and strides {view.strides}, so that two indices write one element",
-            parameter=name,
-            got=str(view.strides),
-            expected="one place for each element",
-        )
+        raise CallError("AK704", name=name, got=view.strides, expected="a place of its own for each element")

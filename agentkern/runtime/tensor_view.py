@@ -92,7 +92,7 @@ RAW_IN_NUMPY = ("bf16", "e4m3", "e5m2")
 def view_tensor(value: object, parameter: str, stream: int | None = None) -> TensorView:
     """Return the view of `value`, an argument for `parameter`; `stream` is where the caller will use it.
 
-    Errors: AK702 when it is no tensor; AK707 for a tensor without plain strides; AK708 for one without memory.
+    Errors: AK702 no tensor; AK704 a tensor without plain strides; AK701 one on no device that has memory.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
@@ -102,14 +102,7 @@ def view_tensor(value: object, parameter: str, stream: int | None = None) -> Ten
         return _view_numpy(value, parameter)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _view_dlpack(value, parameter, stream)
-    got = type(value).__name__
-    raise CallError(
-        "AK702",
-        f"`{parameter}` got a `{got}`, expected a torch tensor, a NumPy array or an object with `__dlpack__`",
-        parameter=parameter,
-        got=got,
-        expected="tensor",
-    )
+    raise CallError("AK702", name=parameter, got=f"a `{type(value).__name__}`", expected="a tensor")
 
 
 def holds(view: TensorView, dtype: DType) -> bool:
@@ -123,21 +116,9 @@ def holds(view: TensorView, dtype: DType) -> bool:
 
 def _view_torch(tensor: Any, parameter: str) -> TensorView:
     if str(tensor.layout) != "torch.strided":
-        raise CallError(
-            "AK707",
-            f"`{parameter}` has layout `{tensor.layout}`, expected a strided tensor",
-            parameter=parameter,
-            got=str(tensor.layout),
-            expected="torch.strided",
-        )
+        raise CallError("AK704", name=parameter, got=f"none (`{tensor.layout}`)", expected="a strided tensor")
     if tensor.is_neg() or tensor.is_conj():
-        raise CallError(
-            "AK707",
-            f"`{parameter}` is a lazily negated or conjugated view, expected plain memory: pass `resolve_neg()` of it",
-            parameter=parameter,
-            got="lazy view",
-            expected="plain memory",
-        )
+        raise CallError("AK704", name=parameter, got="of a lazily negated view", expected="plain memory")
     device = tensor.device
     if device.type not in ("cpu", "cuda"):
         raise _no_such_device(parameter, str(device))
@@ -157,22 +138,11 @@ def _view_torch(tensor: Any, parameter: str) -> TensorView:
 
 def _view_numpy(array: Any, parameter: str) -> TensorView:
     if not array.dtype.isnative:
-        raise CallError(
-            "AK703",
-            f"`{parameter}` has foreign byte order (`{array.dtype.str}`), expected the machine's",
-            parameter=parameter,
-            got=array.dtype.str,
-            expected="native byte order",
-        )
+        raise CallError("AK702", name=parameter, got=array.dtype.str, expected="in the machine's byte order")
     item_bytes = array.dtype.itemsize
     if any(stride % item_bytes for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1):
-        raise CallError(
-            "AK707",
-            f"`{parameter}` has strides of {array.strides} bytes, expected multiples of its {item_bytes}-byte elements",
-            parameter=parameter,
-            got=str(array.strides),
-            expected=f"multiples of {item_bytes}",
-        )
+        expected = f"multiples of its {item_bytes}-byte elements"
+        raise CallError("AK704", name=parameter, got=f"{array.strides} in bytes", expected=expected)
     return TensorView(
         pointer=array.ctypes.data,
         dtype=_FOREIGN.get(array.dtype.name),
@@ -190,9 +160,7 @@ def _view_dlpack(value: Any, parameter: str, stream: int | None) -> TensorView:
     try:
         seen = read_dlpack(value, stream)
     except NotDLPack as e:
-        raise CallError(
-            "AK702", f"`{parameter}`: {e}", parameter=parameter, got=type(value).__name__, expected="tensor"
-        ) from e
+        raise CallError("AK702", name=parameter, got=f"a `{type(value).__name__}` ({e})", expected="a tensor") from e
     if seen.device_kind is None:
         raise _no_such_device(parameter, f"DLPack device {seen.device_code}")
     return TensorView(
@@ -209,10 +177,4 @@ def _view_dlpack(value: Any, parameter: str, stream: int | None) -> TensorView:
 
 
 def _no_such_device(parameter: str, got: str) -> CallError:
-    return CallError(
-        "AK708",
-        f"`{parameter}` lies on `{got}`, expected `cpu` or `cuda`",
-        parameter=parameter,
-        got=got,
-        expected="cpu or cuda",
-    )
+    return CallError("AK701", name=parameter, got=f"`{got}`", expected="`cpu` or `cuda`")

@@ -14,7 +14,7 @@ from agentkern.runtime.allocation import allocate
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.overlap import same_elements, share_memory
 from agentkern.runtime.scalar_arguments import BoundScalar, bind_scalar
-from agentkern.runtime.signature import Signature, arguments_by_name, named_sizes
+from agentkern.runtime.signature import Signature, arguments_by_name, form_of, named_sizes
 from agentkern.runtime.sizes import shape_of, solve_sizes
 from agentkern.runtime.tensor_checks import check_tensor
 from agentkern.runtime.tensor_view import Device, Library, TensorView, view_tensor
@@ -97,7 +97,7 @@ def bind_call(
 
     `device` is where the call must run, None for wherever its tensors lie; `stream` is the one it will run on; outputs
     in `in_place` may be the very memory of an input.
-    Errors: AK701 to AK713, see `CALL_CODES`.
+    Errors: AK701 to AK713.
     """
     given = arguments_by_name(signature, positional, named)
     views = {p.name: view_tensor(given[p.name], p.name, stream) for p in signature.tensors if p.name in given}
@@ -122,43 +122,25 @@ def bind_call(
 def check_variant(variant: Variant, call: BoundCall) -> None:
     """Check that a build made for `variant` may run `call`.
 
-    Errors: AK707 a tensor that must be contiguous is not; AK709 one that is not aligned enough.
+    Errors: AK704 a tensor that must be contiguous is not; AK711 one that is not aligned enough.
     """
     for bound in call.tensors:
         name = bound.param.name
         if bound.strided and name not in variant.strided:
-            raise CallError(
-                "AK707",
-                f"`{name}` has strides {bound.view.strides}, expected contiguous rows of shape {bound.view.shape}",
-                parameter=name,
-                got=str(bound.view.strides),
-                expected="contiguous",
-            )
+            raise CallError("AK704", name=name, got=bound.view.strides, expected="contiguous rows")
         if bound.alignment < min(variant.alignment, WIDEST_ALIGNMENT):
-            raise CallError(
-                "AK709",
-                f"`{name}` is aligned to {bound.alignment} bytes, expected {variant.alignment}",
-                parameter=name,
-                got=str(bound.alignment),
-                expected=str(variant.alignment),
-            )
+            raise CallError("AK711", name=name, got=bound.alignment, expected=variant.alignment)
 
 
 def _device_of(signature: Signature, views: Mapping[str, TensorView], device: Device | None) -> Device:
-    place, reason = device, "this call runs there"
+    place, reason = device, "where the call runs"
     for name, view in views.items():
         if place is None:
-            place, reason = view.device, f"as `{name}` does"
+            place, reason = view.device, f"where `{name}` is"
         elif view.device != place:
-            raise CallError(
-                "AK708",
-                f"`{name}` lies on {view.device}, expected {place}: {reason}",
-                parameter=name,
-                got=str(view.device),
-                expected=str(place),
-            )
+            raise CallError("AK701", name=name, got=view.device, expected=f"{place}, {reason}")
     if place is None:
-        raise CallError("AK708", f"no argument of `{signature.name}` shows a device, and none was named")
+        raise CallError("AK706", reason="no argument shows the device to run on", form=form_of(signature))
     return place
 
 
@@ -189,15 +171,7 @@ def _check_overlap(tensors: tuple[BoundTensor, ...], in_place: frozenset[str]) -
 def _check_pair(written: BoundTensor, other: BoundTensor, in_place: frozenset[str]) -> None:
     if not share_memory(written.view, written.param.dtype.nbytes, other.view, other.param.dtype.nbytes):
         return
-    name, same = written.param.name, same_elements(written.view, other.view)
-    if same and other.param.access == "in" and name in in_place:
+    same = same_elements(written.view, other.view)
+    if same and other.param.access == "in" and written.param.name in in_place:
         return
-    how = "is the same memory as" if same else "shares memory with"
-    role = "input" if other.param.access == "in" else "output"
-    raise CallError(
-        "AK711",
-        f"output `{name}` {how} {role} `{other.param.name}`: pass separate memory",
-        parameter=name,
-        got=f"memory of `{other.param.name}`",
-        expected="memory of its own",
-    )
+    raise CallError("AK709", name=written.param.name, other=other.param.name)

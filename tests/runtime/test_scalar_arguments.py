@@ -69,7 +69,7 @@ def test_number_that_fits_has_the_bits_of_its_dtype(dtype: str, value: object, d
 def test_number_that_does_not_fit_is_refused(dtype: str, value: object):
     with pytest.raises(CallError) as caught:
         bits(dtype, value)
-    assert (caught.value.code, caught.value.parameter) == ("AK712", "s")
+    assert (caught.value.code, caught.value.field("name")) == ("AK707", "s")
 
 
 NARROW = {
