@@ -104,7 +104,8 @@ def fma_f32(a: Raw, b: Raw, c: Raw) -> Raw:
 
 def _fma_f64(a: Raw, b: Raw, c: Raw) -> Raw:
     """Return a * b + c of float64 values, rounded once, by exact rational arithmetic."""
-    result = np.asarray(a * b + c)
+    # a finite product never overflows before an infinity or NaN is added
+    result = np.asarray(np.where(np.isfinite(a) & np.isfinite(b) & ~np.isfinite(c), c, a * b + c))
     flat = result.reshape(-1)
     finite = (np.isfinite(a) & np.isfinite(b) & np.isfinite(c)).reshape(-1)
     left, right, addend = a.reshape(-1), b.reshape(-1), c.reshape(-1)
@@ -246,38 +247,3 @@ def compare(op: str, dtype: str, a: Raw, b: Raw) -> Raw:
         return np.asarray(_COMPARISONS[op](decode(dtype, a), decode(dtype, b)))
     left, right = as_storage(dtype, a), as_storage(dtype, b)
     return np.asarray(_COMPARISONS[op](left, right))
-
-
-def canonical(dtype: str, x: Raw) -> Raw:
-    """Return raw storage with every NaN canonical."""
-    return encode(dtype, decode(dtype, x), saturate=False) if dtype in FLOATS else as_storage(dtype, x)
-
-
-ELEMENTWISE: dict[str, Callable[..., Raw]] = {
-    "add": add,
-    "sub": sub,
-    "mul": mul,
-    "div": div,
-    "fma": fma,
-    "floor_div": floor_div,
-    "mod": floor_mod,
-    "trunc_div": trunc_div,
-    "trunc_mod": trunc_mod,
-    "maximum": maximum,
-    "minimum": minimum,
-    "clip": clip,
-    "neg": neg,
-    "abs": absolute,
-    "sign": sign,
-    "sqrt": sqrt,
-    "rsqrt": rsqrt,
-    "floor": floor,
-    "ceil": ceil,
-    "round": round_half_even,
-    "trunc": trunc,
-    "copysign": copysign,
-    "isnan": isnan,
-    "isinf": isinf,
-    "canonical_nan": canonical,
-}
-"""The functions by operation name; each takes the dtype's name, then raw operands."""

@@ -25,15 +25,11 @@ def _convert(result: str, name: str, parameter: str, mnemonic: str, constraints:
     return _row(f"{result} {name}({parameter} x)", body, note, "cvt")
 
 
-def _convert_nan_to_zero(result: str, name: str, parameter: str, mnemonic: str, constraints: str) -> PreludeFunction:
-    """Return a truncating conversion whose instruction gives 2^63 or 2^31 for NaN."""
-    body = (
-        f"{result} d;\n"
-        f'asm("{mnemonic} %0, %1;" : "={constraints[0]}"(d) : "{constraints[1]}"(x));\n'
-        "return x == x ? d : 0;"
-    )
-    note = "truncating, saturating, NaN gives 0 (the instruction alone gives the highest bit)"
-    return _row(f"{result} {name}({parameter} x)", body, note, "cvt")
+_I64_F32 = """
+long long d;
+asm("cvt.rzi.s64.f32 %0, %1;" : "=l"(d) : "f"(x));
+return x == x ? d : 0;
+"""
 
 
 def _pair(name: str, result: str, letter: str, ptx_type: str, *, min_arch: int) -> PreludeFunction:
@@ -74,8 +70,6 @@ INSTRUCTIONS: tuple[PreludeFunction, ...] = (
     _convert("unsigned short", "ak_cvt_bf16_f32", "float", "cvt.rn.bf16.f32", "hf", _NEAREST),
     _convert("unsigned short", "ak_cvt_f16_f32", "float", "cvt.rn.f16.f32", "hf", _NEAREST),
     _convert("float", "ak_cvt_f32_f16", "unsigned short", "cvt.f32.f16", "fh", "exact"),
-    _convert("float", "ak_cvt_f32_f64", "double", "cvt.rn.f32.f64", "fd", _NEAREST),
-    _convert("double", "ak_cvt_f64_f32", "float", "cvt.f64.f32", "df", "exact"),
     _pair("ak_cvt_bf16x2_f32", "unsigned int", "r", "bf16x2", min_arch=80),
     _pair("ak_cvt_f16x2_f32", "unsigned int", "r", "f16x2", min_arch=80),
     _pair("ak_cvt_e4m3x2_f32", "unsigned short", "h", "satfinite.e4m3x2", min_arch=89),
@@ -83,17 +77,12 @@ INSTRUCTIONS: tuple[PreludeFunction, ...] = (
     _widen_pair("ak_cvt_f16x2_e4m3x2", "e4m3x2"),
     _widen_pair("ak_cvt_f16x2_e5m2x2", "e5m2x2"),
     _convert("int", "ak_cvt_i32_f32", "float", "cvt.rzi.s32.f32", "rf", _TRUNCATE),
-    _convert("unsigned int", "ak_cvt_u32_f32", "float", "cvt.rzi.u32.f32", "rf", _TRUNCATE),
-    _convert_nan_to_zero("long long", "ak_cvt_i64_f32", "float", "cvt.rzi.s64.f32", "lf"),
-    _convert_nan_to_zero("unsigned long long", "ak_cvt_u64_f32", "float", "cvt.rzi.u64.f32", "lf"),
-    _convert_nan_to_zero("int", "ak_cvt_i32_f64", "double", "cvt.rzi.s32.f64", "rd"),
-    _convert_nan_to_zero("unsigned int", "ak_cvt_u32_f64", "double", "cvt.rzi.u32.f64", "rd"),
-    _convert_nan_to_zero("long long", "ak_cvt_i64_f64", "double", "cvt.rzi.s64.f64", "ld"),
-    _convert_nan_to_zero("unsigned long long", "ak_cvt_u64_f64", "double", "cvt.rzi.u64.f64", "ld"),
+    _row(
+        "long long ak_cvt_i64_f32(float x)",
+        _I64_F32,
+        "truncating, saturating, NaN gives 0 (the instruction alone gives -2^63)",
+        "cvt",
+    ),
     _convert("float", "ak_cvt_f32_i32", "int", "cvt.rn.f32.s32", "fr", _NEAREST),
-    _convert("float", "ak_cvt_f32_u32", "unsigned int", "cvt.rn.f32.u32", "fr", _NEAREST),
     _convert("float", "ak_cvt_f32_i64", "long long", "cvt.rn.f32.s64", "fl", _NEAREST),
-    _convert("float", "ak_cvt_f32_u64", "unsigned long long", "cvt.rn.f32.u64", "fl", _NEAREST),
-    _convert("double", "ak_cvt_f64_i64", "long long", "cvt.rn.f64.s64", "dl", _NEAREST),
-    _convert("double", "ak_cvt_f64_u64", "unsigned long long", "cvt.rn.f64.u64", "dl", _NEAREST),
 )
