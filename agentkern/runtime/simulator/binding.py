@@ -109,6 +109,7 @@ class RequestStruct(ctypes.Structure):
         ("full_checks", c_uint32),
         ("reserved", c_uint32),
         ("n_findings", c_uint64),
+        ("n_unrecorded", c_uint64),
         ("n_waits", c_uint64),
         ("n_steps", c_uint64),
         ("n_switches", c_uint64),

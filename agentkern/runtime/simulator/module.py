@@ -84,7 +84,7 @@ class SimulatorModule:
         """The names of the `__global__` functions, in the order of the text."""
         return tuple(self._kernels)
 
-    def launch(  # noqa: PLR0913 - the shape of a CUDA launch
+    def launch(
         self,
         kernel: str,
         grid_blocks: int,
@@ -181,7 +181,7 @@ def _pack_arguments(
     return packed
 
 
-def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:  # noqa: FBT001
+def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:
     if floating:
         return bytes(ctypes.c_float(value) if size == 4 else ctypes.c_double(value))
     if isinstance(value, float):

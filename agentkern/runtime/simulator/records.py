@@ -96,7 +96,8 @@ class Buffer:
             return np.ones(self.array.shape, np.bool_)
         bits = np.unpackbits(self.initialised_bits, bitorder="little").view(np.bool_)
         shape = (*self.array.shape, self.array.itemsize)
-        return np.lib.stride_tricks.as_strided(bits, shape, (*self.array.strides, 1)).all(axis=-1)
+        elements = np.lib.stride_tricks.as_strided(bits, shape, (*self.array.strides, 1))
+        return np.asarray(elements.all(axis=-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +189,14 @@ class SimulatorStats:
 
 @dataclass(frozen=True, slots=True)
 class SimulatorReport:
-    """The outcome of one launch. `completed` is false if the launch was stopped before all blocks had ended."""
+    """The outcome of one launch.
+
+    `n_unrecorded`: occurrences that found no room under `max_findings`. `completed` is false if the launch was stopped
+    before all blocks had ended.
+    """
 
     findings: tuple[Finding, ...]
-    n_distinct_findings: int
+    n_unrecorded: int
     completed: bool
     stats: SimulatorStats
 

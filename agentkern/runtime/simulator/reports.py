@@ -55,7 +55,8 @@ _MESSAGES = {
     FindingKind.RACE_BLOCKS: "race in `{buffer}` at {place}: {access} by block {block} and {other_access} by block"
     " {other_block}",
     FindingKind.BARRIER_DIVERGENCE: "block barrier not reached by all threads: thread {thread} waits{elsewhere}",
-    FindingKind.WARP_DIVERGENCE: "warp operation not reached by all lanes of its mask: thread {thread} waits{elsewhere}",
+    FindingKind.WARP_DIVERGENCE: "warp operation not reached by all lanes of its mask: thread {thread}"
+    " waits{elsewhere}",
     FindingKind.SHUFFLE_SOURCE: "thread {thread} shuffles from thread {other_thread}, which is not in the mask",
     FindingKind.DEADLOCK: "deadlock in block {block}: {waits}",
     FindingKind.TRAP: "`__trap` reached",
@@ -69,9 +70,8 @@ _MESSAGES = {
 
 def make_report(request: RequestStruct, buffers: Sequence[Buffer], line_map: Mapping[int, int]) -> SimulatorReport:
     """Return the record of a finished launch; `buffers` are by window."""
-    kept = min(request.n_findings, request.max_findings)
     waits = _group_waits(request.waits[: request.n_waits], line_map)
-    findings = tuple(_finding(request.findings[i], buffers, line_map, waits) for i in range(kept))
+    findings = tuple(_finding(request.findings[i], buffers, line_map, waits) for i in range(request.n_findings))
     stats = SimulatorStats(
         blocks=request.n_blocks_run,
         steps=request.n_steps,
@@ -81,7 +81,7 @@ def make_report(request: RequestStruct, buffers: Sequence[Buffer], line_map: Map
         shadow_bytes=request.shadow_bytes,
         wall_s=request.wall_ns * 1e-9,
     )
-    return SimulatorReport(findings, request.n_findings, not request.stopped, stats)
+    return SimulatorReport(findings, request.n_unrecorded, not request.stopped, stats)
 
 
 def _finding(

@@ -10,7 +10,11 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+// Other machines switch with the C library, which is ten times slower.
 #if !defined(__x86_64__) && !defined(__aarch64__)
+#define AK_SIM_UCONTEXT 1
+#endif
+#if defined(AK_SIM_UCONTEXT)
 #include <ucontext.h>
 #endif
 

@@ -2,13 +2,24 @@
 // the floating-point control word is the same for all fibers.
 struct Context {
     void *stack_pointer;
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#define AK_SIM_UCONTEXT 1
+#if defined(AK_SIM_UCONTEXT)
     ucontext_t portable;
 #endif
 };
 
-#if defined(__x86_64__)
+#if defined(AK_SIM_UCONTEXT)
+static void prepare_context(Context *context, char *stack, size_t bytes, void (*entry)()) {
+    getcontext(&context->portable);
+    context->portable.uc_stack.ss_sp = stack;
+    context->portable.uc_stack.ss_size = bytes;
+    context->portable.uc_link = nullptr;
+    makecontext(&context->portable, entry, 0);
+}
+static inline void switch_context(Context *from, Context *to) {
+    swapcontext(&from->portable, &to->portable);
+}
+
+#elif defined(__x86_64__)
 #if defined(__APPLE__)
 #define AK_SIM_SWITCH "_ak_sim_switch"
 #else
@@ -61,18 +72,6 @@ static void prepare_context(Context *context, char *stack, size_t bytes, void (*
 }
 static inline void switch_context(Context *from, Context *to) {
     ak_sim_switch(&from->stack_pointer, to->stack_pointer);
-}
-
-#else
-static void prepare_context(Context *context, char *stack, size_t bytes, void (*entry)()) {
-    getcontext(&context->portable);
-    context->portable.uc_stack.ss_sp = stack;
-    context->portable.uc_stack.ss_size = bytes;
-    context->portable.uc_link = nullptr;
-    makecontext(&context->portable, entry, 0);
-}
-static inline void switch_context(Context *from, Context *to) {
-    swapcontext(&from->portable, &to->portable);
 }
 #endif
 

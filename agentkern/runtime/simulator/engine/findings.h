@@ -1,21 +1,27 @@
-// Recording findings: equal ones (kind, lines, buffer) are counted, not repeated. Never allocates,
-// so a signal may stop the launch at any point of it.
+// Recording findings: equal ones (kind, lines, buffer) are counted, not repeated; a race is the same
+// from either side. Never allocates, so a signal may stop the launch at any point of it.
+
+static bool is_same_place(const Finding *f, uint32_t line, uint32_t other_line) {
+    if (f->line == line && f->other_line == other_line) return true;
+    bool race = f->kind == RACE_THREADS || f->kind == RACE_BLOCKS;
+    return race && f->line == other_line && f->other_line == line;
+}
 
 static Finding *add_finding(uint32_t kind, uint32_t line, uint32_t space_index, uint32_t other_line) {
     LaunchRequest *request = launch.request;
-    uint64_t kept = request->n_findings < request->max_findings ? request->n_findings
-                                                                 : request->max_findings;
+    uint64_t kept = request->n_findings;
     for (uint64_t i = 0; i < kept; ++i) {
         Finding *f = &request->findings[i];
-        if (f->kind == kind && f->line == line && f->space_index == space_index &&
-            f->other_line == other_line) {
+        if (f->kind == kind && f->space_index == space_index && is_same_place(f, line, other_line)) {
             ++f->count;
             return nullptr;
         }
     }
-    ++request->n_findings;
-    if (kept == request->max_findings) return nullptr;
-    Finding *f = &request->findings[kept];
+    if (kept == request->max_findings) {
+        ++request->n_unrecorded;
+        return nullptr;
+    }
+    Finding *f = &request->findings[request->n_findings++];
     memset(f, 0, sizeof *f);
     f->kind = kind;
     f->count = 1;

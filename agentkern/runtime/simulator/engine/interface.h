@@ -70,7 +70,7 @@ struct LaunchRequest {
     uint64_t step_limit, time_limit_ns, stack_bytes, seed;
     uint32_t thread_order, block_order, full_checks, reserved;
     // results
-    uint64_t n_findings, n_waits, n_steps, n_switches, n_barriers, n_collectives, n_blocks_run;
+    uint64_t n_findings, n_unrecorded, n_waits, n_steps, n_switches, n_barriers, n_collectives, n_blocks_run;
     uint64_t wall_ns, shadow_bytes;
     uint32_t stopped, failed;
 };

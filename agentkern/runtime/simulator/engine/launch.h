@@ -84,6 +84,11 @@ static void run_blocks() {
     BlockOrder order = choose_block_order(request);
     uint64_t n = request->block_list ? request->n_block_list : request->n_blocks;
     for (uint64_t i = 0; i < n; ++i) {
+        if (launch.expired) {  // kernels without any access reach no other check
+            add_finding(TIME_LIMIT, 0, NO_BUFFER, 0);
+            request->stopped = 1;
+            return;
+        }
         uint64_t number = request->block_list
                               ? request->block_list[i]
                               : (uint64_t)(((unsigned __int128)order.multiplier * i + order.offset) % n);

@@ -13,9 +13,9 @@ static uint8_t *discard(uint32_t what) {
 }
 
 static bool inside_window(const Window *window, uint64_t offset, uint32_t width) {
-    if (offset < window->offset || offset + width > window->offset + window->bytes) return false;
+    uint64_t rest = offset - window->offset;  // huge if before the window
+    if (rest >= window->bytes || window->bytes - rest < width) return false;
     if (window->n_dims == 0) return true;
-    uint64_t rest = offset - window->offset;
     for (uint32_t d = 0; d < window->n_dims; ++d) {
         uint64_t index = rest / (uint64_t)window->strides[d];
         if (index >= (uint64_t)window->extents[d]) index = (uint64_t)window->extents[d] - 1;

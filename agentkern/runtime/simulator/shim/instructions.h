@@ -83,6 +83,23 @@ static inline unsigned ak_cvt_f16x2_e4m3x2(unsigned short v) {
     return ak_sim_f16_e4m3(v >> 8) << 16 | ak_sim_f16_e4m3(v & 0xffu);
 }
 
+static inline unsigned ak_sim_e5m2_f32(float v) {
+    unsigned bits = __float_as_uint(v), magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) return 0x7fu;
+    unsigned sign = bits >> 24 & 0x80u;
+    if (magnitude >= 0x47600000u) return sign | 0x7bu;  // 57344 and above saturate
+    return sign | ak_sim_round_to_narrow(magnitude, 2, 15);
+}
+static inline unsigned short ak_cvt_e5m2x2_f32(float high, float low) {
+    return (unsigned short)(ak_sim_e5m2_f32(high) << 8 | ak_sim_e5m2_f32(low));
+}
+static inline unsigned ak_sim_f16_e5m2(unsigned v) {  // the upper half of an f16
+    return (v & 0x7fu) > 0x7cu ? 0x7fffu : v << 8;
+}
+static inline unsigned ak_cvt_f16x2_e5m2x2(unsigned short v) {
+    return ak_sim_f16_e5m2(v >> 8) << 16 | ak_sim_f16_e5m2(v & 0xffu);
+}
+
 static inline int ak_cvt_i32_f32(float v) {
     if (v != v) return 0;
     if (v >= 0x1p31f) return 0x7fffffff;
