@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from agentkern.tools.doctor import doctor
 from agentkern.tools.explain import explain
-from agentkern.tools.results import ExplainResult
+from agentkern.tools.reference import read, reference
+from agentkern.tools.results import DoctorResult, ExplainResult, ReadResult, ReferenceResult
 
-__all__ = ["ExplainResult", "explain"]
+__all__ = ["DoctorResult", "ExplainResult", "ReadResult", "ReferenceResult", "doctor", "explain", "read", "reference"]

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,8 @@ class JobStore:
     def _prune(self) -> None:
         if not self._folder.is_dir():
             return
-        folders = sorted(self._folder.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
+        jobs = (folder for folder in self._folder.iterdir() if folder.is_dir())
+        folders = sorted(jobs, key=lambda folder: folder.stat().st_mtime, reverse=True)
         oldest = time.time() - _KEEP_S
         for place, folder in enumerate(folders):
             is_old = place >= _KEEP_JOBS or folder.stat().st_mtime < oldest
@@ -175,7 +176,7 @@ def _kill_group(pid_file: Path) -> None:
         return  # it ended by itself
 
 
-def _wait_until(condition: Any, *, timeout_s: float) -> None:
+def _wait_until(condition: Callable[[], bool], *, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)

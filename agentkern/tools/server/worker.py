@@ -1,0 +1,84 @@
+"""The process of one job: reads the request, calls the tool, writes progress and result. Ends by its limits, or by itself.
+
+Started by `jobs` with a short list of environment variables and no input; what it prints goes to the job's log.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from agentkern.diagnostics import Span, error, to_json
+from agentkern.tools.server.jobs import write_json
+from agentkern.tools.server.slots import take_slot
+from agentkern.tools.server.tasks import TASKS
+from agentkern.tools.sources import UsageError
+
+_WALL_S = 900
+_MEMORY_BYTES = 16 << 30
+_FILE_BYTES = 1 << 30
+
+
+class _Timeout(BaseException):
+    """The job's time is over. Not an Exception, so that no tool can take it for a failure of its own."""
+
+
+def main(folder: Path) -> None:
+    """Run the job in `folder`."""
+    asked = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    _limit(needs_gpu=asked["request"].get("device") == "cuda" or asked["tool"] == "profile")
+    with take_slot(folder.parent, asked["tool"], asked["request"]):
+        write_json(folder / "progress.json", {"fraction": 0.0, "message": "started"})
+        write_json(folder / "result.json", _answer(folder, asked["tool"], asked["request"]))
+
+
+def _answer(folder: Path, tool: str, request: dict[str, Any]) -> dict[str, Any]:
+    last_write = [0.0]
+
+    def report(fraction: float | None, message: str) -> None:
+        if time.monotonic() - last_write[0] > 0.1:
+            last_write[0] = time.monotonic()
+            write_json(folder / "progress.json", {"fraction": fraction, "message": message})
+
+    try:
+        return TASKS[tool](request, report)
+    except UsageError as e:
+        return _failed(to_json(e.diagnostic), e.diagnostic.message)
+    except _Timeout:
+        diagnostic = error("AK810", Span("kernel.py"), seconds=_WALL_S)
+        return _failed(to_json(diagnostic), diagnostic.message)
+    except MemoryError:
+        diagnostic = error("AK901", Span("kernel.py"), reason=f"the job needed more than {_MEMORY_BYTES >> 30} GiB")
+        return _failed(to_json(diagnostic), diagnostic.message)
+
+
+def _failed(diagnostic: dict[str, object], summary: str) -> dict[str, Any]:
+    return {"status": "failed", "summary": summary, "diagnostics": [diagnostic], "artifacts": []}
+
+
+def _limit(*, needs_gpu: bool) -> None:
+    """Bound time, memory and files. The driver maps the whole GPU's address space, so memory is bounded without it only."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise _Timeout
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(_WALL_S)
+    # A hang inside a library never reaches the handler; this thread ends the process all the same.
+    faulthandler.dump_traceback_later(_WALL_S + 30, exit=True)
+    resource.setrlimit(resource.RLIMIT_CPU, (_WALL_S * 4, _WALL_S * 4 + 10))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not needs_gpu:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
