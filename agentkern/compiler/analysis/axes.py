@@ -1,0 +1,224 @@
+"""Which axes of a grid's values run over the same indices. Facts only.
+
+Element operations, broadcasts, reductions and transposes carry axes from operands to results; a block variable is one
+class wherever it subscripts. A reshape splits a class into (outer, inner) or merges two; those relations are kept, as
+`Split`s, for layouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op, Region, Value, walk
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.tile_ops import REDUCTIONS
+from agentkern.compiler.ir.types import BlockType, TileType
+
+Key = tuple[Value, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Class `whole` is `parts` in row-major order; `extents` are the parts' extents."""
+
+    whole: int
+    parts: tuple[int, ...]
+    extents: tuple[int | Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisClasses:
+    """Classes of a region's axes. `of[(value, axis)]` is a class; extent-1 axes that broadcast have classes of their own.
+
+    `extents` holds each class's extent, `blocks` the block variable of those that are one.
+    """
+
+    of: dict[Key, int]
+    extents: tuple[int | Dim, ...]
+    blocks: dict[int, BlockType]
+    splits: tuple[Split, ...]
+
+    def axes(self, value: Value) -> tuple[int, ...]:
+        """The classes of a tile's axes."""
+        assert isinstance(value.type, TileType)
+        return tuple(self.of[value, axis] for axis in range(value.type.rank))
+
+
+class _Union:
+    """Union-find over (value, axis) and block values."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Key, Key] = {}
+        self.order: list[Key] = []
+
+    def find(self, key: Key) -> Key:
+        if key not in self.parent:
+            self.parent[key] = key
+            self.order.append(key)
+        while self.parent[key] != key:
+            self.parent[key] = self.parent[self.parent[key]]
+            key = self.parent[key]
+        return key
+
+    def join(self, a: Key, b: Key) -> None:
+        root_a, root_b = self.find(a), self.find(b)
+        if root_a != root_b:
+            self.parent[root_b] = root_a
+
+
+def _tile(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
+
+
+def reshape_groups(
+    source: Sequence[int | Dim], result: Sequence[int | Dim]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Pair up runs of axes with equal products, smallest runs first; axes of extent 1 stand in runs with no partner."""
+    groups: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    a, b = 0, 0
+    while a < len(source) or b < len(result):
+        if a < len(source) and source[a] == 1 and not (b < len(result) and result[b] == 1):
+            groups.append(((a,), ()))
+            a += 1
+            continue
+        if b < len(result) and result[b] == 1 and not (a < len(source) and source[a] == 1):
+            groups.append(((), (b,)))
+            b += 1
+            continue
+        found = _group(source, result, a, b)
+        if found is None:
+            groups.append((tuple(range(a, len(source))), tuple(range(b, len(result)))))
+            return groups
+        groups.append((tuple(range(a, found[0])), tuple(range(b, found[1]))))
+        a, b = found
+    return groups
+
+
+def _group(
+    source: Sequence[int | Dim], result: Sequence[int | Dim], a: int, b: int
+) -> tuple[int, int] | None:
+    """Ends of the smallest runs from (a, b) with one product."""
+    for total in range(2, len(source) - a + len(result) - b + 1):
+        for n in range(1, total):
+            m = total - n
+            if a + n > len(source) or b + m > len(result):
+                continue
+            if dims.product(tuple(source[a : a + n])) == dims.product(tuple(result[b : b + m])):
+                return (a + n, b + m)
+    return None
+
+
+def _subscripted(op: Op, first_index: int, tile: Value, union: _Union) -> None:
+    """Join a load's or store's tile axes with the blocks that subscript them."""
+    index = op.attrs["index"]
+    assert isinstance(index, tuple)
+    axis = 0
+    for entry in index:
+        text = str(entry)
+        if text.startswith("$"):
+            operand = op.operands[first_index + int(text[1:])]
+            if not isinstance(operand.type, BlockType):
+                continue
+            union.join((operand, 0), (tile, axis))
+        axis += 1
+
+
+def _reduced(op: Op, union: _Union) -> None:
+    axes, keepdims = op.attrs["axes"], op.attrs["keepdims"]
+    assert isinstance(axes, tuple)
+    kept = 0
+    for axis in range(_tile(op.operands[0]).rank):
+        if axis in axes:
+            kept += bool(keepdims)
+            continue
+        union.join((op.operands[0], axis), (op.result, kept))
+        kept += 1
+
+
+def _reshaped(op: Op, union: _Union) -> list[tuple[tuple[Key, ...], tuple[Key, ...]]]:
+    source, result = op.operands[0], op.result
+    relations: list[tuple[tuple[Key, ...], tuple[Key, ...]]] = []
+    for old, new in reshape_groups(_tile(source).shape, _tile(result).shape):
+        if len(old) == len(new) == 1:
+            union.join((source, old[0]), (result, new[0]))
+        elif old and new:
+            relations.append((tuple((source, a) for a in old), tuple((result, b) for b in new)))
+    return relations
+
+
+def _visit(op: Op, union: _Union) -> list[tuple[tuple[Key, ...], tuple[Key, ...]]]:
+    """Join what one operation carries; return the relations of a reshape."""
+    if op.name == "load":
+        _subscripted(op, 1, op.result, union)
+    elif op.name == "store":
+        _subscripted(op, 2, op.operands[1], union)
+    elif op.name == "index":
+        union.join((op.operands[0], 0), (op.result, 0))
+    elif op.name == "broadcast":
+        source, result = _tile(op.operands[0]), _tile(op.result)
+        for axis, extent in enumerate(source.shape):
+            target = axis + result.rank - source.rank
+            if extent == result.shape[target]:
+                union.join((op.operands[0], axis), (op.result, target))
+    elif op.name in REDUCTIONS:
+        _reduced(op, union)
+    elif op.name == "transpose":
+        permutation = op.attrs["permutation"]
+        assert isinstance(permutation, tuple)
+        for axis, old in enumerate(permutation):
+            union.join((op.operands[0], int(old)), (op.result, axis))
+    elif op.name == "reshape":
+        return _reshaped(op, union)
+    elif op.name == "slice":
+        for axis, extent in enumerate(_tile(op.operands[0]).shape):
+            if extent == _tile(op.result).shape[axis]:
+                union.join((op.operands[0], axis), (op.result, axis))
+    elif "elementwise" in op.spec.traits:
+        for operand in op.operands:
+            for axis in range(_tile(op.result).rank):
+                union.join((operand, axis), (op.result, axis))
+    return []
+
+
+def axis_classes(region: Region) -> AxisClasses:
+    """The classes of every tile axis in a grid's region, nested regions included."""
+    union = _Union()
+    ops = list(walk(region.ops))
+    blocks = list(region.args) + [arg for op in ops for inner in op.regions for arg in inner.args]
+    for block in blocks:
+        union.find((block, 0))
+    relations = [relation for op in ops for relation in _visit(op, union)]
+    for op in ops:
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, TileType):
+                for axis in range(value.type.rank):
+                    union.find((value, axis))
+    numbers: dict[Key, int] = {}
+    extents: list[int | Dim] = []
+    for key in union.order:
+        if union.find(key) == key:
+            numbers[key] = len(extents)
+            value, axis = key
+            extents.append(value.type.current if isinstance(value.type, BlockType) else _tile(value).shape[axis])
+    of = {key: numbers[union.find(key)] for key in union.order}
+    found = {of[block, 0]: block.type for block in blocks if isinstance(block.type, BlockType)}
+    return AxisClasses(of, tuple(extents), found, _splits(relations, of, extents))
+
+
+def _splits(
+    relations: Sequence[tuple[tuple[Key, ...], tuple[Key, ...]]], of: dict[Key, int], extents: Sequence[int | Dim]
+) -> tuple[Split, ...]:
+    """Relations between one class and several, in either direction, each once."""
+    found: list[Split] = []
+    for old, new in relations:
+        whole, parts = (old, new) if len(old) == 1 else (new, old)
+        if len(whole) != 1:
+            continue
+        numbers = tuple(of[key] for key in parts)
+        split = Split(of[whole[0]], numbers, tuple(extents[n] for n in numbers))
+        if split not in found:
+            found.append(split)
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""The numbers of a grid's blocks as symbols, and what bounds them.
+
+For a block variable `t` over `extent`: `%t.at` is one index that the current block holds; with a written block also
+`%t.ordinal`, and `%t` is the block's present extent. Two different blocks never share a `%t.at` or a `%t.ordinal`.
+"""
+
+from agentkern.compiler.analysis.extents import SymbolFact
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import BlockType
+
+ORDINAL_RANK = 1
+INSIDE_RANK = 2
+
+
+def at_name(block: BlockType) -> str:
+    """The symbol of one index that the current block holds."""
+    return f"{block.name}.at"
+
+
+def ordinal_name(block: BlockType) -> str:
+    """The symbol of the current block's number from 0."""
+    return f"{block.name}.ordinal"
+
+
+def ordinal(block: BlockType) -> int | Dim:
+    """The number of a written block."""
+    return dims.symbol(ordinal_name(block))
+
+
+def start(block: BlockType) -> int | Dim:
+    """The first index of a written block."""
+    assert block.block is not None
+    return dims.mul(ordinal(block), block.block)
+
+
+def end(block: BlockType) -> int | Dim:
+    """One past the last index of a written block."""
+    return dims.add(start(block), block.current)
+
+
+def count(block: BlockType) -> int | Dim:
+    """How many blocks the axis has; of a block that the compiler sizes, how many of one index."""
+    return block.extent if block.block is None else dims.cdiv(block.extent, block.block)
+
+
+def has_one(block: BlockType) -> bool:
+    """Whether the axis has one block at most, whatever the compiler chooses."""
+    number = count(block)
+    return isinstance(number, int) and number <= 1
+
+
+def block_facts(block: BlockType) -> dict[str, SymbolFact]:
+    """Bounds of a block's symbols inside its block."""
+    last = dims.add(block.extent, -1)
+    if block.block is None:
+        return {
+            at_name(block): SymbolFact(0, highs=(last,), rank=INSIDE_RANK),
+            block.name: SymbolFact(1, highs=(block.extent,), rank=INSIDE_RANK),
+        }
+    first = start(block)
+    return {
+        ordinal_name(block): SymbolFact(0, highs=(dims.add(count(block), -1),), rank=ORDINAL_RANK),
+        block.name: SymbolFact(
+            1, block.block, highs=(dims.add(block.extent, dims.mul(first, -1)),), rank=INSIDE_RANK
+        ),
+        at_name(block): SymbolFact(
+            0, lows=(first,), highs=(last, dims.add(first, block.block - 1)), rank=INSIDE_RANK
+        ),
+    }

@@ -1,0 +1,241 @@
+"""Index scalars as exact extents over sizes, block numbers and parameters. Facts only.
+
+An integer value that is the same everywhere has a form where its arithmetic provably does not wrap. Any other scalar
+becomes a symbol of its own: `#n` for data (a load, a value that may wrap), `#n` with a definition for `minimum`,
+`maximum` and `abs`. A tile whose elements differ has a range only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.extents import Facts, IndexRange, SymbolFact
+from agentkern.compiler.analysis.ranges import dtype_range, value_range
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel, Op, Value
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+
+Form = int | Dim
+Clause = tuple[Form, ...]
+VALUE_RANK = 3
+
+
+@dataclass(slots=True)
+class IndexForms:
+    """Forms of index values met so far, with the facts of every symbol that they use.
+
+    `extents` are products that i64 holds, because the caller passes tensors that long.
+    `clauses` define symbols: of each, at least one member is nonnegative. `data` names symbols that stand for what
+    no analysis sees.
+    """
+
+    facts: Facts
+    extents: tuple[Form, ...] = ()
+    forms: dict[Value, Form] = field(default_factory=dict)
+    ranges: dict[Value, IndexRange] = field(default_factory=dict)
+    clauses: list[Clause] = field(default_factory=list)
+    data: list[str] = field(default_factory=list)
+    scalars: list[str] = field(default_factory=list)
+    derived: list[str] = field(default_factory=list)
+
+    def copy(self) -> IndexForms:
+        """An independent copy, for the body of a grid."""
+        lists = (list(self.clauses), list(self.data), list(self.scalars), list(self.derived))
+        return IndexForms(self.facts, self.extents, dict(self.forms), dict(self.ranges), *lists)
+
+    def form(self, value: Value) -> Form | None:
+        """The form of an integer value that is the same everywhere, if it has one."""
+        return self.forms.get(value)
+
+    def range(self, value: Value) -> IndexRange:
+        """Bounds of an integer value; for a tile, of each of its elements."""
+        form = self.forms.get(value)
+        if form is not None:
+            return self.facts.interval(form)
+        return self.ranges.get(value) or dtype_range(value)
+
+    def enter(self, block: BlockType) -> None:
+        """Add the symbols of a block variable."""
+        self.facts = self.facts.with_symbols(blocks.block_facts(block))
+
+    def visit(self, op: Op) -> None:
+        """Give the result of one operation its form, if it is an index scalar."""
+        if len(op.results) != 1 or not _is_integer(op.result):
+            return
+        rule = FORM_RULES.get(op.name)
+        form = rule(self, op) if rule is not None else None
+        if form is not None and self._fits(form, op.result):
+            self.forms[op.result] = form
+        elif _is_index(op.result):
+            self.forms[op.result] = self._opaque(op.result, value_range(op, self.range))
+        else:
+            self.ranges[op.result] = value_range(op, self.range)
+
+    def scalar_parameter(self, value: Value) -> None:
+        """Give a run-time scalar parameter its symbol, `$name`."""
+        if _is_index(value):
+            name = f"${value.name}"
+            bounds = dtype_range(value)
+            self._symbol(name, SymbolFact(bounds.low, bounds.high, rank=0))
+            self.scalars.append(name)
+            self.forms[value] = dims.symbol(name)
+
+    def _fits(self, form: Form, value: Value) -> bool:
+        assert isinstance(value.type, TileType)
+        low, high = value.type.dtype.integer_range
+        if isinstance(form, int):
+            return low <= form <= high
+        found = self.facts.interval(form)
+        if found.within(low, high):
+            return True
+        wide = value.type.dtype.name == "i64" and found.low is not None and found.low >= low
+        return wide and any(self.facts.at_most(form, extent) for extent in self.extents)
+
+    def _symbol(self, name: str, fact: SymbolFact) -> None:
+        self.facts = self.facts.with_symbols({name: fact})
+
+    def _opaque(self, value: Value, bounds: IndexRange) -> Form:
+        name = f"#{len(self.data) + len(self.derived)}"
+        self._symbol(name, SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK))
+        self.data.append(name)
+        return dims.symbol(name)
+
+    def choice(self, a: Form, b: Form, *, largest: bool) -> Form:
+        """The larger or the smaller of two forms, as a defined symbol."""
+        if self.facts.at_most(a, b):
+            return b if largest else a
+        if self.facts.at_most(b, a):
+            return a if largest else b
+        name = f"#{len(self.data) + len(self.derived)}"
+        ranges = (self.facts.interval(a), self.facts.interval(b))
+        lows, highs = [r.low for r in ranges], [r.high for r in ranges]
+        pick = max if largest else min
+        low = _bound(lows, pick, any_side=largest)
+        high = _bound(highs, pick, any_side=not largest)
+        rank = VALUE_RANK + len(self.derived)
+        bounds = (a, b)
+        sides = {"lows": bounds} if largest else {"highs": bounds}
+        self._symbol(name, SymbolFact(low, high, rank=rank, **sides))
+        self.derived.append(name)
+        value = dims.symbol(name)
+        gaps = [dims.add(value, dims.mul(x, -1)) if largest else dims.add(x, dims.mul(value, -1)) for x in bounds]
+        self.clauses += [(gaps[0],), (gaps[1],), (dims.mul(gaps[0], -1), dims.mul(gaps[1], -1))]
+        return value
+
+
+def _bound(sides: Sequence[int | None], pick: Callable[[list[int]], int], *, any_side: bool) -> int | None:
+    """A bound of a choice: of the side that always holds one known bound is enough, of the other both are needed."""
+    known = [s for s in sides if s is not None]
+    return pick(known) if known and (any_side or len(known) == len(sides)) else None
+
+
+def _is_integer(value: Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.dtype.is_integer
+
+
+def _is_index(value: Value) -> bool:
+    return isinstance(value.type, TileType) and not value.type.shape and value.type.dtype.is_integer
+
+
+def _operands(state: IndexForms, op: Op) -> list[Form] | None:
+    found = [state.forms.get(v) for v in op.operands]
+    return [f for f in found if f is not None] if None not in found else None
+
+
+def _binary(combine: Callable[[Form, Form], Form]) -> Callable[[IndexForms, Op], Form | None]:
+    def rule(state: IndexForms, op: Op) -> Form | None:
+        operands = _operands(state, op)
+        return combine(operands[0], operands[1]) if operands is not None else None
+
+    return rule
+
+
+def _division(combine: Callable[[Form, Form], Form]) -> Callable[[IndexForms, Op], Form | None]:
+    def rule(state: IndexForms, op: Op) -> Form | None:
+        operands = _operands(state, op)
+        if operands is None or not state.facts.interval(operands[1]).excludes(0):
+            return None
+        return combine(operands[0], operands[1])
+
+    return rule
+
+
+def _choice(state: IndexForms, op: Op) -> Form | None:
+    operands = _operands(state, op)
+    if operands is None:
+        return None
+    return state.choice(operands[0], operands[1], largest=op.name == "maximum")
+
+
+def _absolute(state: IndexForms, op: Op) -> Form | None:
+    operands = _operands(state, op)
+    if operands is None:
+        return None
+    return state.choice(operands[0], dims.mul(operands[0], -1), largest=True)
+
+
+def _constant(state: IndexForms, op: Op) -> Form | None:
+    value = op.attrs["value"]
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _extent(state: IndexForms, op: Op) -> Form | None:
+    value = op.attrs["extent"]
+    return value if isinstance(value, int | Dim) else None
+
+
+def _same(state: IndexForms, op: Op) -> Form | None:
+    return state.forms.get(op.operands[0])
+
+
+def _negated(state: IndexForms, op: Op) -> Form | None:
+    form = state.forms.get(op.operands[0])
+    return dims.mul(form, -1) if form is not None else None
+
+
+def _of_block(number: Callable[[BlockType], Form]) -> Callable[[IndexForms, Op], Form | None]:
+    def rule(state: IndexForms, op: Op) -> Form | None:
+        block = op.operands[0].type
+        assert isinstance(block, BlockType)
+        return number(block) if block.block is not None else None
+
+    return rule
+
+
+FORM_RULES: Mapping[str, Callable[[IndexForms, Op], Form | None]] = {
+    "constant": _constant,
+    "size": _extent,
+    "add": _binary(dims.add),
+    "sub": _binary(lambda a, b: dims.add(a, dims.mul(b, -1))),
+    "mul": _binary(dims.mul),
+    "neg": _negated,
+    "floor_div": _division(dims.floordiv),
+    "mod": _division(dims.mod),
+    "minimum": _choice,
+    "maximum": _choice,
+    "abs": _absolute,
+    "cast": _same,
+    "broadcast": _same,
+    "reshape": _same,
+    "transpose": _same,
+    "ordinal": _of_block(blocks.ordinal),
+    "start": _of_block(blocks.start),
+    "end": _of_block(blocks.end),
+}
+
+
+def _is_product(extent: Dim) -> bool:
+    return any(len(monomial) > 1 for monomial, _ in extent.terms)
+
+
+def parameter_forms(kernel: Kernel, values: Mapping[str, int] | None = None) -> IndexForms:
+    """Forms of a kernel's parameters; `values` gives some sizes their numbers."""
+    shapes = [param.type.shape for param in kernel.params if isinstance(param.type, TensorType)]
+    extents = dict.fromkeys(e for shape in shapes for e in shape if isinstance(e, Dim) and _is_product(e))
+    forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents))
+    for param in kernel.params:
+        forms.scalar_parameter(param)
+    return forms

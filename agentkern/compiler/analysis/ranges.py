@@ -1,0 +1,95 @@
+"""Ranges of integer tiles: bounds that hold for each element. Facts only.
+
+What may wrap has its type's range.
+"""
+
+from collections.abc import Callable, Mapping
+
+from agentkern.compiler.analysis.extents import LARGEST_SIZE, IndexRange
+from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.types import BlockType, TileType
+
+RangeOf = Callable[[Value], IndexRange]
+
+
+def dtype_range(value: Value) -> IndexRange:
+    """The range of a value's type; of what is no integer, everything."""
+    if isinstance(value.type, TileType) and not value.type.dtype.is_float:
+        return IndexRange(*value.type.dtype.integer_range)
+    return IndexRange(None, None)
+
+
+def value_range(op: Op, range_of: RangeOf) -> IndexRange:
+    """The range of an operation's integer result, from those of its operands."""
+    whole = dtype_range(op.result)
+    rule = RANGE_RULES.get(op.name)
+    if rule is None or whole.low is None or whole.high is None:
+        return whole
+    found = rule(op, [range_of(v) for v in op.operands])
+    return found if found.within(whole.low, whole.high) else whole
+
+
+def _negated(a: IndexRange) -> IndexRange:
+    return IndexRange(None if a.high is None else -a.high, None if a.low is None else -a.low)
+
+
+def _largest(a: IndexRange, b: IndexRange) -> IndexRange:
+    lows = [x for x in (a.low, b.low) if x is not None]
+    return IndexRange(max(lows, default=None), None if a.high is None or b.high is None else max(a.high, b.high))
+
+
+def _joined(a: IndexRange, b: IndexRange) -> IndexRange:
+    low = None if a.low is None or b.low is None else min(a.low, b.low)
+    return IndexRange(low, None if a.high is None or b.high is None else max(a.high, b.high))
+
+
+def _remainder(op: Op, operands: list[IndexRange]) -> IndexRange:
+    divisor = operands[1]
+    if divisor.low is None or divisor.low < 1 or divisor.high is None:
+        return IndexRange(None, None)
+    return IndexRange(0, divisor.high - 1)
+
+
+def _quotient(op: Op, operands: list[IndexRange]) -> IndexRange:
+    number, divisor = operands
+    bounds = (number.low, number.high, divisor.low, divisor.high)
+    if divisor.low is None or divisor.low < 1 or None in bounds:
+        return IndexRange(None, None)
+    corners = [n // d for n in bounds[:2] for d in bounds[2:] if n is not None and d is not None]
+    return IndexRange(min(corners), max(corners))
+
+
+def _index(op: Op, operands: list[IndexRange]) -> IndexRange:
+    block = op.operands[0].type
+    assert isinstance(block, BlockType)
+    return IndexRange(0, block.extent - 1 if isinstance(block.extent, int) else LARGEST_SIZE)
+
+
+def _bits(op: Op, operands: list[IndexRange]) -> IndexRange:
+    highs = [o.high for o in operands if o.low is not None and o.low >= 0 and o.high is not None]
+    return IndexRange(0, min(highs)) if highs else IndexRange(None, None)
+
+
+def _same(op: Op, operands: list[IndexRange]) -> IndexRange:
+    return operands[0]
+
+
+RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
+    "add": lambda op, o: o[0] + o[1],
+    "sub": lambda op, o: o[0] + _negated(o[1]),
+    "mul": lambda op, o: o[0] * o[1],
+    "neg": lambda op, o: _negated(o[0]),
+    "abs": lambda op, o: _largest(o[0], _negated(o[0])),
+    "maximum": lambda op, o: _largest(o[0], o[1]),
+    "minimum": lambda op, o: _negated(_largest(_negated(o[0]), _negated(o[1]))),
+    "floor_div": _quotient,
+    "mod": _remainder,
+    "and": _bits,
+    "where": lambda op, o: _joined(o[1], o[2]),
+    "index": _index,
+    "cast": _same,
+    "broadcast": _same,
+    "reshape": _same,
+    "transpose": _same,
+    "slice": _same,
+}

@@ -1,0 +1,210 @@
+"""Divisors that are never zero, offsets that fit 32 bits, runs that start aligned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
+from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.dims import Dim, FloorDiv
+from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.violation import (
+    Form,
+    Violation,
+    equal,
+    less,
+    make_violation,
+    scope_parts,
+    size_unknowns,
+)
+
+SPAN_LIMIT = 1 << 31
+VECTOR_BITS = 128
+DIVISIONS = ("floor_div", "mod")
+
+
+def division_obligations(facts: KernelFacts) -> Iterator[Obligation]:
+    """One obligation per integer division, and one per divisor in an extent."""
+    for divisor in _extent_divisors(facts):
+        yield _extent_division(facts, divisor)
+    for scope in facts.scopes:
+        for op in scope.ops:
+            if op.name in DIVISIONS and _is_integer(op):
+                yield _division(facts, scope, op)
+
+
+def _is_integer(op: Op) -> bool:
+    return isinstance(op.result.type, TileType) and op.result.type.dtype.is_integer
+
+
+def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
+    divisor = op.operands[1]
+    operator = "//" if op.name == "floor_div" else "%"
+    statement = f"the divisor{f' `{divisor.name}`' if divisor.name else ''} of `{operator}` is never 0"
+    form = scope.forms.form(divisor)
+    known = scope.forms.facts.positive(block.extent for block in scope.blocks)
+    shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form))
+    if form is None:
+        return Obligation("division", statement, op.location, shown=shown, access=operator)
+    unknowns, clauses = scope_parts(scope)
+    return Obligation(
+        "division",
+        statement,
+        op.location,
+        shown=shown,
+        violation=lambda: make_violation(
+            size_unknowns(facts) + unknowns, [*clauses, *equal(form, 0)], scope.forms.data
+        ),
+        describe=lambda values: _describe(facts, scope, values, f"the divisor of `{operator}` is 0"),
+        access=operator,
+    )
+
+
+def _is_nonzero(facts: Facts, form: Form) -> bool:
+    return facts.nonnegative(dims.add(form, -1)) or facts.nonnegative(dims.add(dims.mul(form, -1), -1))
+
+
+def _extent_divisors(facts: KernelFacts) -> list[Dim]:
+    """Divisors that are no numbers, in the extents of parameters and grids, in order."""
+    found: dict[Dim, None] = {}
+    extents: list[Form] = []
+    for param in facts.kernel.params:
+        if isinstance(param.type, TensorType):
+            extents += param.type.shape
+    for scope in facts.scopes:
+        extents += [block.extent for block in scope.blocks]
+        extents += [e for op in scope.ops if isinstance(e := op.attrs.get("extent"), Dim)]
+    for extent in extents:
+        _collect_divisors(extent, found)
+    return list(found)
+
+
+def _collect_divisors(extent: Form, found: dict[Dim, None]) -> None:
+    if isinstance(extent, int):
+        return
+    for monomial, _ in extent.terms:
+        for atom in monomial:
+            if isinstance(atom, FloorDiv):
+                if isinstance(atom.denominator, Dim):
+                    found[atom.denominator] = None
+                _collect_divisors(atom.numerator, found)
+                _collect_divisors(atom.denominator, found)
+
+
+def _extent_division(facts: KernelFacts, divisor: Dim) -> Obligation:
+    known = facts.forms.facts
+
+    def violation() -> Violation:
+        return make_violation(size_unknowns(facts), equal(divisor, 0), ())
+
+    return Obligation(
+        "division",
+        f"the divisor `{divisor}` of an extent is never 0",
+        None,
+        shown=_is_nonzero(known, divisor),
+        violation=violation,
+        describe=lambda values: _describe(facts, None, values, f"the divisor `{divisor}` is 0"),
+        access=f"// {divisor}",
+    )
+
+
+def _describe(
+    facts: KernelFacts, scope: Scope | None, values: Mapping[str, int], text: str
+) -> Mapping[str, object]:
+    return {
+        "text": wording.with_setting(facts, values, text),
+        "sizes": wording.sizes_of(facts, values),
+        "scalars": wording.scalars_of(facts, values),
+        "blocks": wording.blocks_of(scope, values) if scope is not None else {},
+    }
+
+
+# ---- offsets ---------------------------------------------------------------------------------------------------------
+
+
+def span_elems(access: Access) -> Form:
+    """Elements from the first to the last that one block touches, both included, in a contiguous tensor.
+
+    A block that the compiler sizes counts as one index: its size is chosen to fit.
+    """
+    strides = _strides(access.type)
+    span: Form = 1
+    for index, stride in zip(access.axes, strides, strict=True):
+        if index.block is not None:
+            width: Form = 1 if index.block.block is None else index.block.block
+        else:
+            width = dims.add(index.high, dims.mul(index.low, -1)) if index.kind == "range" else 1
+        span = dims.add(span, dims.mul(stride, dims.add(width, -1)))
+    return span
+
+
+def _strides(tensor: TensorType) -> list[Form]:
+    strides: list[Form] = [1]
+    for extent in reversed(tensor.shape[1:]):
+        strides.append(dims.mul(strides[-1], extent))
+    return strides[::-1][: tensor.rank] if tensor.rank else []
+
+
+def overflow_obligations(facts: KernelFacts) -> Iterator[Obligation]:
+    """One obligation per access: offsets inside one block are less than 2^31. Only permits narrower arithmetic."""
+    for scope in facts.scopes:
+        for access in scope.accesses:
+            span = span_elems(access)
+            known = scope.forms.facts
+            yield Obligation(
+                "overflow",
+                f"`{access.text}` spans fewer than 2^31 elements in one block",
+                access.op.location,
+                shown=known.at_most(span, SPAN_LIMIT - 1),
+                tensor=access.tensor.name or "",
+                access=access.text,
+            )
+
+
+# ---- alignment -------------------------------------------------------------------------------------------------------
+
+
+def run_alignment(facts: Facts, access: Access) -> int:
+    """Elements that divide the offset of every contiguous run of an access, at most 16 bytes' worth; a power of two.
+
+    The tensor's first element is 16-byte aligned, and blocks that the compiler sizes start where it likes.
+    """
+    tensor = access.type
+    widest = max(VECTOR_BITS // tensor.dtype.bits, 1)
+    common = 0
+    for axis, (index, stride) in enumerate(zip(access.axes, _strides(tensor), strict=True)):
+        innermost = axis == tensor.rank - 1
+        step = 1
+        if index.kind == "range":
+            first = facts.divisor(facts.simplify(index.low))
+            step = first if innermost else math.gcd(first, 1)
+        elif index.kind == "scalar":
+            step = facts.divisor(facts.simplify(index.low))
+        elif index.block is not None and innermost:
+            step = 0 if index.block.block is None else index.block.block
+            if blocks.has_one(index.block):
+                step = 0
+        common = math.gcd(common, step * facts.divisor(facts.simplify(stride)))
+    return math.gcd(common, widest) if common else widest
+
+
+def alignment_obligations(facts: KernelFacts) -> Iterator[Obligation]:
+    """One record per access, of the alignment that is known. Only permits wider accesses."""
+    for scope in facts.scopes:
+        for access in scope.accesses:
+            elems = run_alignment(scope.forms.facts, access)
+            unit = "element" if elems == 1 else "elements"
+            yield Obligation(
+                "alignment",
+                f"runs of `{access.text}` start at multiples of {elems} {unit}",
+                access.op.location,
+                shown=True,
+                tensor=access.tensor.name or "",
+                access=access.text,
+            )

@@ -1,0 +1,120 @@
+"""Every load and store stays inside its tensor, axis by axis. Indices are never flattened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.ir import dims
+from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.violation import (
+    Clause,
+    Form,
+    Violation,
+    at_most,
+    less,
+    make_violation,
+    number,
+    scope_parts,
+    size_unknowns,
+)
+
+
+def bounds_obligations(facts: KernelFacts) -> Iterator[Obligation]:
+    """One obligation per axis of each access; a whole axis (`:`) needs none."""
+    for scope in facts.scopes:
+        for access in scope.accesses:
+            for axis, index in enumerate(access.axes):
+                if index.text != ":":
+                    yield _obligation(facts, scope, access, axis, index)
+
+
+def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, index: AxisIndex) -> Obligation:
+    extent = access.type.shape[axis]
+    where = wording.on_axis(access, axis)
+    name = access.tensor.name or ""
+    statement = f"`{access.text}` {wording.verb(access)} inside the extent {extent}{where} of `{access.tensor.name}`"
+    if index.kind == "data":
+        return Obligation("bounds", statement, access.op.location, shown=False, tensor=name, access=access.text)
+    return Obligation(
+        "bounds",
+        statement,
+        access.op.location,
+        shown=_shown(scope, access, axis, index),
+        violation=lambda: _violation(facts, scope, access, axis),
+        describe=lambda values: _describe(facts, scope, access, axis, values),
+        tensor=name,
+        access=access.text,
+    )
+
+
+def _shown(scope: Scope, access: Access, axis: int, index: AxisIndex) -> bool:
+    extent = access.type.shape[axis]
+    if index.block is not None and index.block.extent == extent:
+        return True
+    known = present_facts(scope, access, axis)
+    if index.block is not None:
+        return known.at_most(index.block.extent, extent)
+    if index.kind == "range" and not known.at_most(index.low, index.high):
+        return False
+    return known.nonnegative(index.low) and known.at_most(index.high, extent)
+
+
+def present_facts(scope: Scope, access: Access, axis: int) -> Facts:
+    """Facts that hold where the access touches an element: its grid has blocks and no other axis is empty."""
+    needed: list[Form] = [block.extent for block in scope.blocks]
+    for other, index in enumerate(access.axes):
+        if other != axis and index.kind == "range":
+            needed.append(dims.add(index.high, dims.mul(index.low, -1)))
+    return scope.forms.facts.positive(needed)
+
+
+def _violation(facts: KernelFacts, scope: Scope, access: Access, axis: int) -> Violation:
+    unknowns, clauses = scope_parts(scope)
+    for other, index in enumerate(access.axes):
+        if other != axis and index.kind == "range":
+            clauses.append((less(index.low, index.high),))
+    clauses += _outside(access.axes[axis], access.type.shape[axis])
+    return make_violation(size_unknowns(facts) + unknowns, clauses, scope.forms.data)
+
+
+def _outside(index: AxisIndex, extent: Form) -> list[Clause]:
+    if index.kind == "range":
+        backward, past = less(index.high, index.low), less(extent, index.high)
+        return [(less(index.low, index.high), backward), (less(index.low, 0), past, backward)]
+    place = dims.symbol(blocks.at_name(index.block)) if index.block is not None else index.low
+    return [(less(place, 0), at_most(extent, place))]
+
+
+def _describe(
+    facts: KernelFacts, scope: Scope, access: Access, axis: int, values: Mapping[str, int]
+) -> Mapping[str, object]:
+    index, extent = access.axes[axis], number(access.type.shape[axis], values)
+    numbers = {} if index.kind == "block" else wording.blocks_of(scope, values)
+    place = _place(index, extent, values)
+    where = wording.on_axis(access, axis)
+    extent_text = f"extent {extent}" if not where else f"{where[4:]}, extent {extent}"
+    within = f" in {wording.spelled_blocks(scope, numbers)}" if numbers and index.kind == "scalar" else ""
+    if index.kind == "range" and number(index.high, values) < number(index.low, values):
+        text = f"`{access.text}` ends before it starts"
+    else:
+        text = f"`{access.text}` {wording.verb(access)} index {place} of {extent_text}{within}"
+    return {
+        "text": wording.with_setting(facts, values, text),
+        "sizes": wording.sizes_of(facts, values),
+        "scalars": wording.scalars_of(facts, values),
+        "blocks": numbers,
+        "axis": axis,
+        "index": place,
+        "extent": extent,
+    }
+
+
+def _place(index: AxisIndex, extent: int, values: Mapping[str, int]) -> int:
+    if index.block is not None:
+        return values[blocks.at_name(index.block)]
+    low = number(index.low, values)
+    return low if low < 0 or low >= extent else max(low, extent)

@@ -1,0 +1,214 @@
+"""Can two runs of a grid's body touch one element? Per index tuple: what equal indices force to be equal.
+
+Along each axis of the tensor, equal indices give one equation between the numbers of two blocks. A sum of digits in a
+mixed radix forces every digit to be equal; what one axis settles is used on the next, until all blocks are settled
+(the two runs are one block) or an equation has no solution (the accesses never meet).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.accesses import Access, AxisIndex, Scope
+from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
+from agentkern.compiler.proofs.violation import Form, marked_names
+
+MARK = "'"
+MAX_DIGITS = 4
+
+Meeting = Literal["never", "same block", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """`factor * atom`, where two values of the atom differ by at most `span`."""
+
+    atom: Atom
+    factor: Form
+    span: Form | None
+
+
+def meeting(scope: Scope, a: Access, b: Access) -> Meeting:
+    """Whether `a` in one block and `b` in another, or the same, can touch one element of their tensor."""
+    return _Meeting(scope).decide(a, b)
+
+
+class _Meeting:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.facts = scope.forms.facts
+        self.block_of = {n: block.name for block in scope.blocks for n in blocks.block_facts(block)}
+        self.varying = {*self.block_of, *scope.forms.data, *scope.forms.derived}
+        self.settled: set[str] = set()
+        self.equal_atoms: set[Atom] = set()
+        for block in scope.blocks:
+            if blocks.has_one(block) or self.facts.at_most(blocks.count(block), 1):
+                self.settled.add(block.name)
+
+    def decide(self, a: Access, b: Access) -> Meeting:
+        """Go over the axes until nothing new is learned."""
+        pairs = list(zip(a.axes, b.axes, strict=True))
+        if any(self._apart(x, y) for x, y in pairs):
+            return "never"
+        progress = True
+        while progress and not self._all_settled():
+            progress = any([self._learn(x, y) for x, y in pairs])
+        return "same block" if self._all_settled() else "open"
+
+    def _all_settled(self) -> bool:
+        return all(block.name in self.settled for block in self.scope.blocks)
+
+    def _apart(self, x: AxisIndex, y: AxisIndex) -> bool:
+        """Whether two index sets of one axis share nothing, whatever the blocks."""
+        if "data" in (x.kind, y.kind) or (x.kind == y.kind == "block"):
+            return False
+        if x.kind == y.kind == "scalar" and self._residues_differ(x.low, y.low):
+            return True
+        other, facts = self._marked()
+        x_low, x_high = _sides(x)
+        y_low, y_high = (dims.substitute(side, other) for side in _sides(y))
+        return facts.at_most(x_high, y_low) or facts.at_most(y_high, x_low)
+
+    def _marked(self) -> tuple[dict[str, Form], Facts]:
+        other = marked_names(self.scope, MARK)
+        copies = {}
+        for name in other:
+            fact = self.facts.fact(name)
+            lows = tuple(dims.substitute(bound, other) for bound in fact.lows)
+            highs = tuple(dims.substitute(bound, other) for bound in fact.highs)
+            copies[name + MARK] = type(fact)(fact.low, fact.high, fact.multiple_of, lows, highs, fact.rank)
+        return other, self.facts.with_symbols(copies)
+
+    def _residues_differ(self, x: Form, y: Form) -> bool:
+        """`x` and `y` differ by a number that no whole combination of their varying terms makes up."""
+        gap: Form = 0
+        common = 0
+        for form, sign in ((self.facts.simplify(x), 1), (self.facts.simplify(y), -1)):
+            for monomial, coefficient in _terms(form):
+                if any(not self._is_equal(atom) for atom in monomial):
+                    common = math.gcd(common, coefficient)
+                else:
+                    gap = dims.add(gap, _term(monomial, sign * coefficient))
+        if not isinstance(gap, int):
+            return False
+        return gap % common != 0 if common else gap != 0
+
+    def _learn(self, x: AxisIndex, y: AxisIndex) -> bool:
+        """Use one axis' equation; whether it settled anything new."""
+        if x.kind == "block" and y.kind == "block":
+            return x.block is not None and x.block == y.block and self._new(x.block.name)
+        if x.kind == "range" or y.kind == "range" or "data" in (x.kind, y.kind):
+            return False
+        if "block" in (x.kind, y.kind):
+            return self._learn_block_scalar(x, y)
+        return x.low == y.low and self._learn_digits(self.facts.simplify(x.low))
+
+    def _learn_block_scalar(self, x: AxisIndex, y: AxisIndex) -> bool:
+        """A block's indices meet its own `.start` in that block only."""
+        whole, single = (x, y) if x.kind == "block" else (y, x)
+        block = whole.block
+        if block is None or block.block is None:
+            return False
+        first = blocks.start(block)
+        inside = self.facts.at_most(first, single.low) and self.facts.at_most(single.high, blocks.end(block))
+        return inside and self._new(block.name)
+
+    def _new(self, name: str) -> bool:
+        if name in self.settled:
+            return False
+        self.settled.add(name)
+        return True
+
+    def _is_equal(self, value: Form | Atom) -> bool:
+        """Whether an atom or form has one value in both runs."""
+        if isinstance(value, int) or value in self.equal_atoms:
+            return True
+        if isinstance(value, Symbol):
+            return value.name not in self.varying or self.block_of.get(value.name) in self.settled
+        if isinstance(value, FloorDiv):
+            return self._is_equal(value.numerator) and self._is_equal(value.denominator)
+        return all(self._is_equal(a) for m, _ in value.terms for a in m)
+
+    def _learn_digits(self, form: Form) -> bool:
+        digits = self._digits(form)
+        if not digits or not self._is_mixed_radix(digits):
+            return False
+        for digit in digits:
+            self.equal_atoms.add(digit.atom)
+            if isinstance(digit.atom, Symbol) and digit.atom.name in self.block_of:
+                self.settled.add(self.block_of[digit.atom.name])
+        return True
+
+    def _digits(self, form: Form) -> list[Digit] | None:
+        """The varying part of a form as digits; None where it is not a sum of such."""
+        factors: dict[Atom, Form] = {}
+        if isinstance(form, int):
+            return []
+        for monomial, coefficient in form.terms:
+            moving = [a for a in monomial if not self._is_equal(a)]
+            if not moving:
+                continue
+            if len(moving) > 1:
+                return None
+            rest: Form = coefficient
+            for atom in monomial:
+                if atom != moving[0]:
+                    rest = dims.mul(rest, Dim((((atom,), 1),)))
+            factors[moving[0]] = dims.add(factors.get(moving[0], 0), rest)
+        return [Digit(atom, factor, self._span(atom)) for atom, factor in factors.items() if factor != 0]
+
+    def _span(self, atom: Atom) -> Form | None:
+        if isinstance(atom, Symbol):
+            for block in self.scope.blocks:
+                if atom.name == blocks.ordinal_name(block):
+                    return self.facts.simplify(dims.add(blocks.count(block), -1))
+        bounds = self.facts.atom_interval(atom)
+        return None if bounds.low is None or bounds.high is None else bounds.high - bounds.low
+
+    def _is_mixed_radix(self, digits: list[Digit]) -> bool:
+        """Some order of the digits has each factor larger than all that the digits below it can make up."""
+        if len(digits) > MAX_DIGITS:
+            return False
+        return any(self._is_ascending(order) for order in itertools.permutations(digits))
+
+    def _is_ascending(self, digits: tuple[Digit, ...]) -> bool:
+        facts = self.facts.positive(block.extent for block in self.scope.blocks)
+        reach: Form | None = 0
+        for digit in digits:
+            if reach is None:
+                return False
+            size = self._magnitude(digit.factor, facts)
+            if size is None or not facts.at_most(dims.add(reach, 1), size):
+                return False
+            reach = None if digit.span is None else dims.add(reach, dims.mul(size, digit.span))
+        return True
+
+    @staticmethod
+    def _magnitude(factor: Form, facts: Facts) -> Form | None:
+        if facts.nonnegative(factor):
+            return factor
+        opposite = dims.mul(factor, -1)
+        return opposite if facts.nonnegative(opposite) else None
+
+
+def _terms(form: Form) -> tuple[tuple[tuple[Atom, ...], int], ...]:
+    if isinstance(form, int):
+        return (((), form),)
+    return form.terms
+
+
+def _term(monomial: tuple[Atom, ...], coefficient: int) -> Form:
+    return Dim(((monomial, coefficient),)) if monomial else coefficient
+
+
+def _sides(index: AxisIndex) -> tuple[Form, Form]:
+    """Bounds of an index set over all blocks, or in terms of the block's number."""
+    if index.block is not None:
+        return (0, index.block.extent)
+    return (index.low, index.high)

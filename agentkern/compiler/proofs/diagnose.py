@@ -1,0 +1,45 @@
+"""Turn safety obligations that do not hold, or could not be shown, into diagnostics."""
+
+from __future__ import annotations
+
+from agentkern.compiler.proofs.records import Kind, ProofRecord, ProofReport
+from agentkern.diagnostics import Diagnostic, Span, error
+
+REFUTED: dict[Kind, str] = {
+    "bounds": "AK301",
+    "disjoint": "AK303",
+    "coverage": "AK305",
+    "division": "AK307",
+    "reads": "AK312",
+}
+UNKNOWN: dict[Kind, str] = {
+    "bounds": "AK302",
+    "disjoint": "AK304",
+    "coverage": "AK306",
+    "division": "AK308",
+    "reads": "AK312",
+}
+
+
+def diagnose(report: ProofReport, path: str) -> tuple[Diagnostic, ...]:
+    """One diagnostic per safety record that is refuted or unknown, in the report's order."""
+    return tuple(_diagnostic(record, path) for record in report.unsafe())
+
+
+def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:
+    code = (REFUTED if record.outcome == "refuted" else UNKNOWN)[record.obligation]
+    fields = {"statement": record.access, "tensor": record.tensor, "name": record.tensor, "reason": _reason(record)}
+    return error(code, _span(record, path), **fields)
+
+
+def _reason(record: ProofRecord) -> str:
+    if record.counterexample is None:
+        return record.statement
+    return str(record.counterexample["text"]).replace(f"`{record.access}` ", "")
+
+
+def _span(record: ProofRecord, path: str) -> Span:
+    if record.location is None:
+        return Span(path)
+    line, column, end_line, end_column = record.location
+    return Span(path, (line, column), (end_line, end_column))

@@ -1,0 +1,153 @@
+"""Different blocks of a grid never write one element, and no block reads what the grid writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.ir import dims
+from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.collision import MARK, meeting
+from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.violation import (
+    Clause,
+    Form,
+    Unknown,
+    Violation,
+    at_most,
+    equal,
+    less,
+    make_violation,
+    marked_names,
+    number,
+    scope_parts,
+    size_unknowns,
+)
+
+
+def disjoint_obligations(facts: KernelFacts) -> Iterator[Obligation]:
+    """One obligation per pair of stores of a grid to one tensor, a store with itself included."""
+    for scope in facts.scopes:
+        if not scope.blocks:
+            continue
+        stores = _distinct([a for a in scope.accesses if a.writes])
+        for position, second in enumerate(stores):
+            for first in stores[: position + 1]:
+                if first.tensor is second.tensor:
+                    yield _writes_apart(facts, scope, first, second)
+
+
+def read_obligations(facts: KernelFacts) -> Iterator[Obligation]:
+    """One obligation per load and store of one tensor in one grid."""
+    for scope in facts.scopes:
+        stores = _distinct([a for a in scope.accesses if a.writes])
+        for load in _distinct([a for a in scope.accesses if not a.writes]):
+            for store in stores:
+                if store.tensor is load.tensor:
+                    yield _read_apart(facts, scope, load, store)
+
+
+def _distinct(accesses: list[Access]) -> list[Access]:
+    """The first access of each that touch the same elements."""
+    return list({(a.tensor, a.axes): a for a in reversed(accesses)}.values())[::-1]
+
+
+def _writes_apart(facts: KernelFacts, scope: Scope, first: Access, second: Access) -> Obligation:
+    name = second.tensor.name or ""
+    both = f"`{first.text}`" if first is second else f"`{first.text}` and `{second.text}`"
+    return Obligation(
+        "disjoint",
+        f"different blocks of `{_grid_text(scope)}` never write one element of `{name}` ({both})",
+        second.op.location,
+        shown=meeting(scope, first, second) != "open",
+        violation=lambda: _violation(facts, scope, first, second, other_block=True),
+        describe=lambda values: _describe(facts, scope, first, second, values),
+        tensor=name,
+        access=second.text,
+    )
+
+
+def _read_apart(facts: KernelFacts, scope: Scope, load: Access, store: Access) -> Obligation:
+    own_elements = load.type.access == "inout"
+    met = meeting(scope, load, store)
+    which = "of another block of the same grid" if own_elements else "of the same grid"
+    return Obligation(
+        "reads",
+        f"`{load.text}` reads nothing that `{store.text}` {which} writes",
+        load.op.location,
+        shown=met == "never" or (own_elements and met == "same block"),
+        violation=lambda: _violation(facts, scope, load, store, other_block=own_elements),
+        describe=lambda values: _describe(facts, scope, load, store, values),
+        tensor=load.tensor.name or "",
+        access=load.text,
+    )
+
+
+def _grid_text(scope: Scope) -> str:
+    return f"grid({', '.join(block.name.lstrip('%') for block in scope.blocks)})"
+
+
+def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, *, other_block: bool) -> Violation:
+    """Two runs whose accesses meet; with `other_block` in different blocks."""
+    unknowns, clauses = scope_parts(scope)
+    more_unknowns, more_clauses = scope_parts(scope, MARK)
+    unknowns += more_unknowns
+    clauses += more_clauses
+    marks = marked_names(scope, MARK)
+    data = list(scope.forms.data)
+    data += [name + MARK for name in data]
+    for axis, (a, b) in enumerate(zip(first.axes, second.axes, strict=True)):
+        place = f"@{axis}"
+        if "data" in (a.kind, b.kind):
+            data.append(place)
+        unknowns.append(Unknown(place, "element", (0,), (dims.add(first.type.shape[axis], -1),)))
+        clauses += _holds(a, dims.symbol(place), {})
+        clauses += _holds(b, dims.symbol(place), marks)
+    if other_block:
+        clauses.append(_differ(scope, marks))
+    return make_violation(size_unknowns(facts) + unknowns, clauses, data)
+
+
+def _holds(index: AxisIndex, place: Form, marks: Mapping[str, Form]) -> list[Clause]:
+    """That an access' index set holds `place`."""
+    if index.kind == "data":
+        return []
+    if index.block is not None:
+        return list(equal(dims.substitute(dims.symbol(blocks.at_name(index.block)), marks), place))
+    low, high = dims.substitute(index.low, marks), dims.substitute(index.high, marks)
+    return [(at_most(low, place),), (less(place, high),)]
+
+
+def _differ(scope: Scope, marks: Mapping[str, Form]) -> Clause:
+    """That the two runs differ in a block."""
+    found: list[Form] = []
+    for block in scope.blocks:
+        name = blocks.at_name(block) if block.block is None else blocks.ordinal_name(block)
+        found += [less(dims.symbol(name), marks[name]), less(marks[name], dims.symbol(name))]
+    return tuple(found)
+
+
+def _describe(
+    facts: KernelFacts, scope: Scope, first: Access, second: Access, values: Mapping[str, int]
+) -> Mapping[str, object]:
+    element = tuple(values[f"@{axis}"] for axis in range(len(first.axes)))
+    numbers = wording.blocks_of(scope, values)
+    others = wording.blocks_of(scope, values, MARK)
+    one, two = wording.spelled_blocks(scope, numbers), wording.spelled_blocks(scope, others)
+    place = f"`{first.tensor.name}[{wording.listed(element)}]`"
+    if first.writes:
+        text = f"({one}) and ({two}) both write {place}"
+    elif numbers == others:
+        text = f"({one}) reads {place}, which it also writes" if one else f"reads {place}, which it also writes"
+    else:
+        text = f"({one}) reads {place}, which ({two}) writes"
+    return {
+        "text": wording.with_setting(facts, values, text),
+        "sizes": wording.sizes_of(facts, values),
+        "scalars": wording.scalars_of(facts, values),
+        "blocks": numbers,
+        "other_blocks": others,
+        "element": list(element),
+        "extents": [number(extent, values) for extent in first.type.shape],
+    }

@@ -1,0 +1,68 @@
+"""Counterexamples in the words of the kernel: sizes, scalars, blocks, indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
+from agentkern.compiler.ir.types import BlockType
+
+
+def sizes_of(facts: KernelFacts, values: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that a counterexample sets, in the order of the kernel."""
+    return {s.name: values[s.name] for s in facts.kernel.sizes if s.name in values}
+
+
+def scalars_of(facts: KernelFacts, values: Mapping[str, int]) -> dict[str, int]:
+    """The run-time scalars that a counterexample sets."""
+    return {name[1:]: values[name] for name in facts.forms.scalars if name in values}
+
+
+def block_number(block: BlockType, values: Mapping[str, int], mark: str = "") -> int | None:
+    """The number of a block; of one that the compiler sizes, an index that it holds."""
+    name = blocks.at_name(block) if block.block is None else blocks.ordinal_name(block)
+    return values.get(name + mark)
+
+
+def blocks_of(scope: Scope, values: Mapping[str, int], mark: str = "") -> dict[str, int]:
+    """The numbers of a grid's blocks by variable."""
+    found: dict[str, int] = {}
+    for block in scope.blocks:
+        number = block_number(block, values, mark)
+        if number is not None:
+            found[block.name.lstrip("%")] = number
+    return found
+
+
+def spelled_blocks(scope: Scope, numbers: Mapping[str, int]) -> str:
+    """`block t = 1, h = 0`; for blocks that the compiler sizes, `index t = 5`."""
+    free = {b.name.lstrip("%") for b in scope.blocks if b.block is None}
+    return ", ".join(f"{'index' if name in free else 'block'} {name} = {n}" for name, n in numbers.items())
+
+
+def setting(facts: KernelFacts, values: Mapping[str, int]) -> str:
+    """`T = 1, N = 0, i = -1`."""
+    given = {**sizes_of(facts, values), **scalars_of(facts, values)}
+    return ", ".join(f"{name} = {n}" for name, n in given.items())
+
+
+def with_setting(facts: KernelFacts, values: Mapping[str, int], text: str) -> str:
+    """A sentence that starts with the sizes that it holds for."""
+    given = setting(facts, values)
+    return f"{given}: {text}" if given else text
+
+
+def verb(access: Access) -> str:
+    """What an access does."""
+    return "writes" if access.writes else "reads"
+
+
+def on_axis(access: Access, axis: int) -> str:
+    """Which axis, where a tensor has several."""
+    return f" of axis {axis}" if len(access.axes) > 1 else ""
+
+
+def listed(numbers: tuple[int, ...]) -> str:
+    """An element's indices as a subscript."""
+    return ", ".join(map(str, numbers))
