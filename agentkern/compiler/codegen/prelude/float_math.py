@@ -1,6 +1,7 @@
 """Correctly rounded f32 functions and the exact elementwise ones, as text for CPU and GPU.
 
-Every text uses the `__f*_rn` intrinsics, bit casts and integer operations only. The claim "correctly
+Every text uses the `__f*_rn` intrinsics, `fabsf`, bit casts and integer operations only (`fabsf` is
+free on the GPU where masking bits is an instruction). The claim "correctly
 rounded" of each rests on a full scan recorded in `evals/numerics/results`.
 """
 
@@ -42,23 +43,22 @@ return __fmul_rn(y, __uint_as_float((unsigned int)(lift - half) << 23));
 _DIV_ROW = """
 float q0 = __fmul_rn(a, y);
 float q = __fmaf_rn(__fmaf_rn(b, q0, -a), -y, q0);
-float size_a = __uint_as_float(__float_as_uint(a) & 0x7fffffffu);
-float size_q = __uint_as_float(__float_as_uint(q0) & 0x7fffffffu);
 const float tiny = 7.8886090522101181e-31f;  // 2^-100
-if (size_a >= tiny && size_q >= tiny && size_q < 1.7014118346046923e+38f) return q;
-if ((size_a == 0.0f || __float_as_uint(size_a) == 0x7f800000u) && q0 == q0) return q0;
+bool plain = (fabsf(a) >= tiny) & (fabsf(q0) >= tiny) & (fabsf(q0) < 1.7014118346046923e+38f);
+if (plain) return q;
+if ((a == 0.0f || fabsf(a) > 3.4028234663852886e+38f) && q0 == q0) return q0;
 return __fdiv_rn(a, b);
 """
 
 _DIV_ROW_RCP = """
-float size = __uint_as_float(__float_as_uint(b) & 0x7fffffffu);
+float size = fabsf(b);
 // between 2^-126 and 2^126 both b and 1 / b are normal; NaN sends every quotient to the division
 bool plain = size >= 1.1754943508222875e-38f && size <= 8.5070591730234616e+37f;
 return plain ? __fdiv_rn(1.0f, b) : __uint_as_float(0x7fffffffu);
 """
 
 _ROUND = """
-float size = __uint_as_float(__float_as_uint(x) & 0x7fffffffu);
+float size = fabsf(x);
 if (!(size < 8388608.0f)) return x;  // 2^23 and above, infinity, NaN
 float whole = __fsub_rn(__fadd_rn(size, 8388608.0f), 8388608.0f);
 return ak_copysign_f32(whole, x);
@@ -77,7 +77,7 @@ return ak_copysign_f32(whole, x);
 _FLOOR = _directed("if (whole > x) whole = __fsub_rn(whole, 1.0f);")
 _CEIL = _directed("if (whole < x) whole = __fadd_rn(whole, 1.0f);")
 _TRUNC = """
-float size = __uint_as_float(__float_as_uint(x) & 0x7fffffffu);
+float size = fabsf(x);
 float whole = ak_round_f32(size);
 if (whole > size) whole = __fsub_rn(whole, 1.0f);
 return ak_copysign_f32(whole, x);
@@ -139,7 +139,7 @@ FLOAT_MATH: tuple[PreludeFunction, ...] = (
     ),
     _math(
         "float ak_abs_f32(float x)",
-        "return __uint_as_float(__float_as_uint(x) & 0x7fffffffu);",
+        "return fabsf(x);",
         "|x|, on bits",
         _IEEE,
     ),

@@ -34,6 +34,7 @@ static inline float __fdiv_rn(float a, float b) { return ak_sim_result(a / b); }
 static inline float __fmaf_rn(float a, float b, float c) {
     return ak_sim_result(__builtin_fmaf(a, b, c));
 }
+static inline float fabsf(float a) { return __uint_as_float(__float_as_uint(a) & 0x7fffffffu); }
 static inline float __fsqrt_rn(float a) { return ak_sim_result(__builtin_sqrtf(a)); }
 static inline float __frcp_rn(float a) { return ak_sim_result(1.0f / a); }
 static inline double __dadd_rn(double a, double b) { return ak_sim_result(a + b); }
