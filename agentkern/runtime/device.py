@@ -1,0 +1,99 @@
+"""Run compiled kernels on the GPU: load a cubin once per device, launch on the caller's stream.
+
+Arguments come from a bound call and are not checked again. Returns before the kernel has run, as any launch does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+import threading
+
+from agentkern.compiler.abi import KernelAbi
+from agentkern.runtime.cubin import kernels_of
+from agentkern.runtime.driver import driver
+from agentkern.runtime.launch_arguments import PackedLaunch, pack_launches
+from agentkern.runtime.tensor_view import Device
+from agentkern.runtime.tensors import BoundCall
+
+_MAX_BLOCKS = 2**31 - 1
+_lock = threading.Lock()
+_modules: dict[tuple[int, bytes], ctypes.c_void_p] = {}
+
+
+class WrongLayout(Exception):
+    """The kernel in the cubin takes other parameters than the ABI says: a bug of the compiler."""
+
+
+class GpuKernel:
+    """A kernel on one GPU. Safe for several threads."""
+
+    def __init__(self, abi: KernelAbi, cubin: bytes, device_index: int) -> None:
+        """Load `cubin` on GPU `device_index`.
+
+        Errors: NoDriver; DriverError when the GPU cannot run it; WrongLayout.
+        """
+        check_layout(abi, cubin)
+        self._abi = abi
+        self._device = Device("cuda", device_index)
+        self._driver = driver()
+        with self._driver.on_device(device_index):
+            module = _module(cubin, device_index)
+            self._functions = {
+                launch.function: self._driver.function(module, launch.function, launch.shared_bytes)
+                for launch in abi.launches
+            }
+
+    def launch(self, call: BoundCall, stream: int | None = None) -> None:
+        """Run a call on `stream`, the current one of the caller's library when None.
+
+        Errors: DriverError.
+        """
+        assert call.device == self._device, f"bound for {call.device}, loaded on {self._device}"
+        used = current_stream(self._device.index) if stream is None else stream
+        with self._driver.on_device(self._device.index):
+            for packed in pack_launches(self._abi, call):
+                self._launch(packed, used)
+
+    def _launch(self, packed: PackedLaunch, stream: int) -> None:
+        assert packed.blocks <= _MAX_BLOCKS, f"{packed.function}: {packed.blocks} blocks"
+        self._driver.launch(
+            self._functions[packed.function],
+            packed.blocks,
+            packed.threads,
+            packed.shared_bytes,
+            stream,
+            packed.arguments,
+        )
+
+
+def current_stream(device_index: int) -> int:
+    """Return torch's current stream on GPU `device_index`; the default stream where torch is not in use."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return 0
+    return torch.cuda.current_stream(device_index).cuda_stream
+
+
+def check_layout(abi: KernelAbi, cubin: bytes) -> None:
+    """Compare the parameters that the machine code takes with those that the ABI packs.
+
+    Errors: WrongLayout.
+    """
+    kernels = {kernel.name: kernel for kernel in kernels_of(cubin)}
+    for launch in abi.launches:
+        if launch.function not in kernels:
+            raise WrongLayout(f"no kernel `{launch.function}` in the cubin, which has {', '.join(kernels) or 'none'}")
+        wanted = [8 if a.kind in ("pointer", "size", "stride") else a.dtype.nbytes for a in launch.arguments]
+        found = [width for _, width in kernels[launch.function].parameters]
+        if wanted != found:
+            raise WrongLayout(f"`{launch.function}` takes parameters of {found} bytes, the ABI packs {wanted}")
+
+
+def _module(cubin: bytes, device_index: int) -> ctypes.c_void_p:
+    key = (device_index, hashlib.blake2b(cubin, digest_size=16).digest())
+    with _lock:
+        if key not in _modules:
+            _modules[key] = driver().load_module(cubin)
+        return _modules[key]
