@@ -14,6 +14,7 @@ could differ. Formats follow IEEE 754-2019 and, for the 8-bit ones, the OCP 8-bi
 specification 1.0.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -137,8 +138,38 @@ def encode(dtype: str, x: Raw, *, rounding: Rounding = "nearest", saturate: bool
         # rounding to odd on 16 bits keeps everything that rounding to at most 4 bits can see
         odd = (bits >> np.uint32(16)) | ((bits & np.uint32(0xFFFF)) != 0)
         return _encode_table(dtype, rounding, clamp)[odd]
-    codes = _round_to_format(bits, fmt, rounding, saturate=clamp)
+    if dtype == "bf16" and rounding == "nearest" and not clamp:
+        return _round_to_bf16(bits)
+    codes = in_pieces(lambda piece: _round_to_format(piece, fmt, rounding, saturate=clamp), np.uint16, bits)
     return codes.view(np.float16) if dtype == "f16" else codes
+
+
+PIECE_ELEMS = 1 << 15
+"""Elements worked on at once where a function makes many temporaries: they stay in the cache."""
+
+
+def in_pieces(function: Callable[..., Raw], result: type[np.generic], *arrays: Raw) -> Raw:
+    """Apply an element function piece by piece; all arrays have one shape."""
+    shape = arrays[0].shape
+    flat = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
+    out = np.empty(flat[0].size, result)
+    for start in range(0, out.size, PIECE_ELEMS):
+        stop = start + PIECE_ELEMS
+        out[start:stop] = function(*(array[start:stop] for array in flat))
+    return out.reshape(shape)
+
+
+def _round_to_bf16(bits: Raw) -> NDArray[np.uint16]:
+    """Round float32 bit patterns to the nearest upper half, ties to even."""
+    rounded = (bits >> np.uint32(16)) & np.uint32(1)
+    rounded += bits
+    rounded += np.uint32(0x7FFF)
+    rounded >>= np.uint32(16)
+    codes = rounded.astype(np.uint16)
+    nans = np.isnan(bits.view(np.float32))
+    if nans.any():
+        codes = np.where(nans, np.uint16(NARROW["bf16"].nan_code), codes)
+    return codes
 
 
 def round_f64_to_f32(x: Raw, rounding: Rounding | Literal["odd"]) -> Raw:

@@ -19,6 +19,7 @@ from agentkern.compiler.ir.reference_formats import (
     canonical_nan,
     decode,
     encode,
+    in_pieces,
 )
 
 
@@ -90,16 +91,20 @@ def fma_f32(a: Raw, b: Raw, c: Raw) -> Raw:
     into the sum's last bit (rounding to odd), so that the second rounding sees it.
     """
     with np.errstate(all="ignore"):
-        product = np.multiply(a, b, dtype=np.float64)
-        addend = np.asarray(c).astype(np.float64)
-        total = np.asarray(product + addend)
-        part = total - product
-        error = (product - (total - part)) + (addend - part)
-        bits = total.view(np.int64)
-        adjust = np.isfinite(total) & (error != 0) & ((bits & 1) == 0)
-        away = (error > 0) == (total > 0)
-        odd = np.where(adjust, bits + np.where(away, 1, -1), bits).view(np.float64)
-        return canonical_nan(np.asarray(odd.astype(np.float32)))
+        return in_pieces(_fma_piece, np.float32, *np.broadcast_arrays(a, b, c))
+
+
+def _fma_piece(a: Raw, b: Raw, c: Raw) -> Raw:
+    product = np.multiply(a, b, dtype=np.float64)
+    addend = np.asarray(c).astype(np.float64)
+    total = np.asarray(product + addend)
+    part = total - product
+    error = (product - (total - part)) + (addend - part)
+    bits = total.view(np.int64)
+    adjust = np.isfinite(total) & (error != 0) & ((bits & 1) == 0)
+    away = (error > 0) == (total > 0)
+    odd = np.where(adjust, bits + np.where(away, 1, -1), bits).view(np.float64)
+    return canonical_nan(np.asarray(odd.astype(np.float32)))
 
 
 def _fma_f64(a: Raw, b: Raw, c: Raw) -> Raw:
