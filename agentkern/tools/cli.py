@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import click
 
-from agentkern.tools.output import print_usage_error
-from agentkern.tools.sources import UsageError
+from agentkern.tools.output import finish_rejected, print_usage_error
+from agentkern.tools.sources import SourceRejected, UsageError
 
 # Name, and the line of the overview. Each stands in `agentkern.tools.commands.NAME` as `command`.
 COMMANDS = {
@@ -78,6 +78,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (click.UsageError, UsageError) as e:
         print_usage_error(e, as_json=as_json)
         sys.exit(2)
+    except SourceRejected as e:
+        finish_rejected(e, as_json=as_json)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:

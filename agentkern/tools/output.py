@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import click
 
-from agentkern.diagnostics import to_json
-from agentkern.tools.results import EXIT_CODES, DiagnosticRecord, Result
-from agentkern.tools.sources import UsageError, usage_error
+from agentkern.diagnostics import render_all
+from agentkern.tools.results import EXIT_CODES, Result, diagnostic_record
+from agentkern.tools.sources import SourceRejected, UsageError, usage_error
 
 
 def finish(result: Result, report: str, *, as_json: bool) -> NoReturn:
@@ -17,6 +17,14 @@ def finish(result: Result, report: str, *, as_json: bool) -> NoReturn:
     text = result.model_dump_json() if as_json else report.rstrip("\n")
     click.echo(text)
     sys.exit(EXIT_CODES[result.status])
+
+
+def finish_rejected(rejected: SourceRejected, *, as_json: bool) -> NoReturn:
+    """Answer for a file that no tool can take as kernel text."""
+    records = tuple(diagnostic_record(diagnostic) for diagnostic in rejected.diagnostics)
+    summary = f"{rejected.diagnostics[0].message}; {rejected.diagnostics[0].hint}"
+    result = Result(status="rejected", summary=summary, diagnostics=records)
+    finish(result, render_all(rejected.diagnostics, ""), as_json=as_json)
 
 
 def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) -> None:
@@ -29,7 +37,7 @@ def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) ->
         diagnostic = found.diagnostic
         next_step = diagnostic.hint or f"see `agentkern explain {diagnostic.code}`"
     if as_json:
-        record = DiagnosticRecord.model_validate(to_json(diagnostic))
+        record = diagnostic_record(diagnostic)
         summary = f"wrong usage: {diagnostic.message}; {next_step}"
         click.echo(Result(status="failed", summary=summary, diagnostics=(record,)).model_dump_json())
         return

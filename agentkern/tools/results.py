@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentkern.diagnostics import Diagnostic, to_json
+
 Status = Literal["ok", "rejected", "unproved", "unsupported", "failed", "unavailable"]
 Severity = Literal["error", "warning", "note"]
 Verdict = Literal["bit_exact", "within_bound", "wrong", "not_run"]
@@ -63,6 +65,11 @@ class DiagnosticRecord(Record):
     hint: str = ""
     fixes: tuple[FixRecord, ...] = ()
     data: dict[str, Any] = Field(default_factory=dict)
+
+
+def diagnostic_record(diagnostic: Diagnostic) -> DiagnosticRecord:
+    """Return a diagnostic as the tools print it."""
+    return DiagnosticRecord.model_validate(to_json(diagnostic))
 
 
 class Artifact(Record):

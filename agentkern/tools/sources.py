@@ -1,14 +1,12 @@
-"""Take kernel text from a file or a request: `FILE[:KERNEL]`. Does not judge the text; the front end does."""
+"""Take kernel text from a file, `FILE[:KERNEL]`. Does not judge the text; the front end does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentkern.compiler.frontend.source import MAX_CHARACTERS, decode_source
 from agentkern.diagnostics import Diagnostic, Span, error
-
-# The front end rejects much smaller files with a diagnostic of its own; this only bounds what is held in memory.
-_MAX_READ_BYTES = 16 << 20
 
 
 class UsageError(Exception):
@@ -17,6 +15,14 @@ class UsageError(Exception):
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+
+class SourceRejected(Exception):
+    """The file is there, and is no kernel text: too large, or not UTF-8."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics = diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ def usage_error(option: str, reason: str) -> UsageError:
 def read_kernel_source(target: str) -> KernelSource:
     """Read `FILE[:KERNEL]`.
 
-    Errors: UsageError (AK801) when the file cannot be read.
+    Errors: UsageError (AK801) when the file cannot be read; SourceRejected (AK102, AK103) when it is no text.
     """
     file, kernel = split_target(target)
     return KernelSource(read_text(file), str(file), kernel)
@@ -53,19 +59,23 @@ def split_target(target: str) -> tuple[Path, str | None]:
 
 
 def read_text(file: Path) -> str:
-    """Return the text of `file`. Bytes that are not UTF-8 become lone surrogates, which the front end rejects.
+    """Return the text of `file`.
 
-    Errors: UsageError (AK801) when the file cannot be read.
+    Errors: as `read_kernel_source`.
     """
     try:
         with file.open("rb") as stream:
-            return stream.read(_MAX_READ_BYTES).decode("utf-8", errors="surrogateescape")
+            data = stream.read(MAX_CHARACTERS + 1)
     except FileNotFoundError as e:
         raise _unreadable(file, f"there is no such file{_files_nearby(file)}") from e
     except IsADirectoryError as e:
         raise _unreadable(file, f"it is a folder{_files_nearby(file / 'kernel.py')}") from e
     except (OSError, ValueError) as e:
         raise _unreadable(file, str(e)) from e
+    text, diagnostics = decode_source(data, str(file))
+    if diagnostics:
+        raise SourceRejected(diagnostics)
+    return text
 
 
 def _unreadable(file: Path, reason: str) -> UsageError:

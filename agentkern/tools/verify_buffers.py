@@ -15,7 +15,7 @@ from agentkern.tools.verify_model import Call, Signature, concrete
 GUARD_BYTES = 256
 GUARD_PATTERN = 0xC7
 
-# Two patterns a dtype, of which a kernel could write at most one: an element that keeps its poison differs between runs.
+# Two patterns a dtype: an element that keeps its poison differs between runs, one that is written does not.
 # Floats: signalling NaNs, which no arithmetic produces; e4m3 has one NaN of each sign.
 _POISON: dict[str, tuple[int, int]] = {
     "f64": (0x7FF5A5A5A5A5A5A5, 0x7FF45A5A5A5A5A5A),

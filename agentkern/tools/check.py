@@ -1,0 +1,63 @@
+"""Check a kernel: everything that can be said of it without making code."""
+
+from __future__ import annotations
+
+import time
+
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
+from agentkern.diagnostics import Diagnostic, in_source_order, status_of
+from agentkern.tools.requests import CheckRequest
+from agentkern.tools.results import CheckResult, ProofCounts, diagnostic_record
+
+
+def check(request: CheckRequest) -> CheckResult:
+    """Return every diagnostic of the kernel. Sizes without a number stay symbols."""
+    started = time.perf_counter()
+    lowered = lower_source(request.source, request.path, request.kernel, request.dims, request.settings)
+    lowered_at = time.perf_counter()
+    report = prove_kernel(lowered.kernel) if lowered.kernel is not None else ProofReport(())
+    proved_at = time.perf_counter()
+    diagnostics = in_source_order((*lowered.diagnostics, *diagnose(report, request.path)))
+    timings = {"frontend": lowered_at - started, "proofs": proved_at - lowered_at}
+    return CheckResult(
+        status=status_of(diagnostics),
+        summary=_summary(diagnostics, lowered.kernels),
+        diagnostics=tuple(diagnostic_record(diagnostic) for diagnostic in diagnostics),
+        kernels=lowered.kernels,
+        signature=signature_text(lowered.kernel) if lowered.kernel is not None else None,
+        proofs=ProofCounts(**report.counts()) if lowered.kernel is not None else None,
+        timings_ms={phase: round(seconds * 1e3, 2) for phase, seconds in timings.items()},
+    )
+
+
+def signature_text(kernel: Kernel) -> str:
+    """Return the kernel's parameters on one line, as they are written."""
+    defaults = kernel.attrs.get("defaults", ())
+    assert isinstance(defaults, tuple)
+    values = dict(defaults)
+    params: list[str] = []
+    for param in kernel.params:
+        if isinstance(param.type, TensorType):
+            access = {"in": "In", "out": "Out", "inout": "InOut"}.get(param.type.access)
+            shape = "".join(f", {extent}" for extent in param.type.shape)
+            params += [f"{param.name}: {access}[{param.type.dtype}{shape}]"] if access else []
+        elif isinstance(param.type, TileType):
+            default = f" = {values[param.name]}" if param.name in values else ""
+            params.append(f"{param.name}: {param.type.dtype}{default}")
+    return f"{kernel.name}({', '.join(params)})"
+
+
+def _summary(diagnostics: tuple[Diagnostic, ...], kernels: tuple[str, ...]) -> str:
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    if not errors:
+        what = f"`{kernels[0]}` is" if len(kernels) == 1 else f"{len(kernels)} kernels are"
+        return f"{what} in order; next: verify"
+    first = errors[0]
+    place = f"line {first.span.start[0]}"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    n_fixes = sum(bool(diagnostic.fixes) for diagnostic in errors)
+    fixes = f"{n_fixes} with a fix to apply; " if n_fixes else ""
+    return f"{first.code}, {place}: {first.message}{more}; {fixes}then check again"

@@ -1,0 +1,175 @@
+"""Choose the calls that verification runs: sizes from the kernel's own facts, inputs from seeded generators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from agentkern.compiler.abi import ScalarParam
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, walk
+from agentkern.compiler.ir.types import BlockType, TensorType
+from agentkern.tools.inputs import Kind, generate_all
+from agentkern.tools.verify_model import Call, Case, Scalars, Signature, Sizes, concrete, signature_of
+
+BASE_ELEMS = {"quick": 1 << 16, "full": 1 << 18}
+"""Elements of the largest tensor of the base case: a fraction of a second on the CPU simulator."""
+MOST_ELEMS = {"quick": 1 << 20, "full": 1 << 21}
+"""Larger shapes than this are left out of a level."""
+EXTENTS = (0, 1, 2, 7, 31, 131)
+"""Nothing, one, even, odd, one below a warp, prime."""
+STATIC_EXTENTS = {"quick": (131,), "full": (0, 1, 7, 131, 576, 8200)}
+"""Static sizes tried beside the given one; 8200 is one short chunk past a panel of a long row's sum."""
+DEFAULT_SIZE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sizes to run at. `base` is the case in the middle, `small` the cheapest one that is not trivial."""
+
+    base: Sizes
+    small: Sizes
+    shapes: tuple[Sizes, ...]
+    static_shapes: tuple[Sizes, ...]
+
+
+def plan_sizes(kernel: Kernel, sizes: tuple[SizeInfo, ...], given: Sizes, level: str, tiles: Iterable[int]) -> Plan:
+    """Choose sizes for a kernel built for the static ones of `given`.
+
+    sizes: every named size. tiles: block extents of the default schedule; one below and one above each is tried.
+    """
+    run_time = [info for info in sizes if not info.static]
+    fixed = {info.name: given[info.name] for info in sizes if info.static}
+    small = fixed | {i.name: given.get(i.name, _legal(i, DEFAULT_SIZE)) for i in run_time}
+    free = [info for info in run_time if info.name not in given]
+    base = fixed | {info.name: given[info.name] for info in run_time if info.name in given}
+    base |= _fill(kernel, base, free, BASE_ELEMS[level])
+    around = [t + d for t in (*tiles, *_written_blocks(kernel)) for d in (-1, 1)]
+    shapes = [
+        small | {info.name: _legal(info, n)}
+        for info in run_time
+        for n in (*EXTENTS, *around, 2 * base[info.name] + 1)
+        if info.maximum is None or n <= info.maximum
+    ]
+    kept = [s for s in _unique(shapes) if elements(kernel, s) <= MOST_ELEMS[level]]
+    static = [info for info in sizes if info.static]
+    others = [small | {info.name: _legal(info, n)} for info in static for n in STATIC_EXTENTS[level]]
+    return Plan(base, small, tuple(kept), tuple(s for s in _unique(others) if s != small))
+
+
+def elements(kernel: Kernel, sizes: Sizes) -> int:
+    """Return the number of elements of the largest tensor."""
+    counts = [math.prod(concrete(p.shape, sizes)) for p in signature_of(kernel).tensors]
+    return max(counts, default=0)
+
+
+def _legal(info: SizeInfo, number: int) -> int:
+    """Return the smallest permitted size of at least `number`."""
+    step = max(info.multiple_of, 1)
+    return -(-max(number, info.minimum) // step) * step
+
+
+def _fill(kernel: Kernel, base: Sizes, free: list[SizeInfo], budget: int) -> dict[str, int]:
+    """Give all free sizes one odd number that brings the largest tensor near the budget."""
+    if not free:
+        return {}
+    number = DEFAULT_SIZE
+    while elements(kernel, {**base, **{info.name: 2 * number + 1 for info in free}}) <= budget and number < budget:
+        number = 2 * number + 1
+    return {info.name: _legal(info, number) for info in free}
+
+
+def _written_blocks(kernel: Kernel) -> list[int]:
+    found: list[int] = []
+    for op in walk(kernel.body):
+        for region in op.regions:
+            blocks = (value.type for value in region.args)
+            found += [b.block for b in blocks if isinstance(b, BlockType) and b.block is not None]
+    return found
+
+
+def _unique(shapes: list[dict[str, int]]) -> list[dict[str, int]]:
+    return list({tuple(sorted(s.items())): s for s in shapes}.values())
+
+
+def make_call(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, seed: int) -> Call:
+    """Return a call with seeded inputs."""
+    tensors = {p.name: (p.dtype, concrete(p.shape, sizes)) for p in signature.inputs}
+    given = {p.name: scalars.get(p.name, _scalar(p)) for p in signature.scalars}
+    return Call(generate_all(kind, tensors, seed), sizes, given)
+
+
+def make_case(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, seed: int) -> Case:
+    """Return a named call with seeded inputs."""
+    shown = ", ".join(f"{name}={n}" for name, n in sizes.items())
+    return Case(f"{kind}, {shown}", make_call(signature, kind, sizes, scalars, seed))
+
+
+def _scalar(param: ScalarParam) -> int | float | bool:
+    """Return the default, or a number that neither vanishes nor dominates."""
+    if param.default is not None:
+        return param.default
+    return 0.75 if param.dtype.is_float else 1
+
+
+def batch_size_name(kernel: Kernel) -> str | None:
+    """Return the run-time size whose indices are independent of one another in the whole kernel, if there is one.
+
+    So it is when every grid has a block over exactly that size, of the compiler's own choice, and every access to a
+    tensor that has the size indexes it there by that block.
+    """
+    for info in kernel.sizes:
+        if not info.static and _is_batch(kernel, info.name):
+            return info.name
+    return None
+
+
+def _is_batch(kernel: Kernel, name: str) -> bool:
+    grids = [op for op in kernel.body if op.name == "grid"]
+    return bool(grids) and all(_grid_is_batch(op, name) for op in grids)
+
+
+def _grid_is_batch(grid: Op, name: str) -> bool:
+    whole = dims.symbol(name)
+    region = grid.regions[0]
+    rows = {v for v in region.args if isinstance(v.type, BlockType) and v.type.extent == whole and v.type.block is None}
+    if len(rows) != 1:
+        return False
+    row = next(iter(rows))
+    for op in walk(region.ops):
+        if op.name in ("index", "ordinal", "start", "end") and op.operands[0] is row:
+            return False
+        if op.name == "size" and name in dims.symbols(_extent(op)):
+            return False
+        if op.name in ("load", "store") and not _access_is_batch(op, name, whole, row):
+            return False
+    return True
+
+
+def _extent(op: Op) -> int | dims.Dim:
+    extent = op.attrs["extent"]
+    assert isinstance(extent, int | dims.Dim)
+    return extent
+
+
+def _access_is_batch(op: Op, name: str, whole: object, row: object) -> bool:
+    tensor = op.operands[0].type
+    assert isinstance(tensor, TensorType)
+    index = op.attrs["index"]
+    assert isinstance(index, tuple)
+    subscripts = [str(entry) for entry in index if entry != "+"]
+    first = 1 if op.name == "load" else 2
+    for extent, text in zip(tensor.shape, subscripts, strict=True):
+        if name not in dims.symbols(extent):
+            continue
+        if extent != whole or not text.startswith("$") or op.operands[first + int(text[1:])] is not row:
+            return False
+    return True
+
+
+def batch_slices(signature: Signature, arrays: Mapping[str, object], name: str) -> dict[str, int]:
+    """Return the axis of each named array that the size `name` spans."""
+    whole = dims.symbol(name)
+    axes = {p.name: k for p in signature.tensors for k, extent in enumerate(p.shape) if extent == whole}
+    return {array: axes[array] for array in arrays if array in axes}

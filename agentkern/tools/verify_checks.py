@@ -1,0 +1,208 @@
+"""The checks of verification by name. Each returns an outcome; none decides the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from agentkern.compiler.ir.reference_formats import Raw
+from agentkern.tools.results import Mismatch
+from agentkern.tools.verify_cases import batch_size_name, batch_slices
+from agentkern.tools.verify_compare import first_difference
+from agentkern.tools.verify_controls import CONTROLS
+from agentkern.tools.verify_model import Arrays, BuildError, Call, Case, Run, RunOptions
+from agentkern.tools.verify_subject import (
+    Outcome,
+    Subject,
+    defects,
+    difference_text,
+    failed,
+    has_elements,
+    not_applicable,
+    not_run,
+    passed,
+    try_controls,
+)
+
+DETERMINISTIC_RUNS = 20
+MEMORY_ORDERS = 4
+SCHEDULES = {"quick": 4, "full": 8}
+WRITES_CONTROLS = ("stale output", "dropped tail")
+
+
+def _against_oracle(subject: Subject, name: str, cases: Sequence[Case], note: str = "") -> Outcome:
+    """Compare the executor with the oracle, then ask whether the same comparison rejects the controls."""
+
+    def judge(case: Case, got: Arrays) -> Mismatch | None:
+        return first_difference(subject.signature.outputs, got, subject.oracle(case.call))
+
+    for case in cases:
+        run = subject.run(case)
+        mismatch = judge(case, run.outputs)
+        if mismatch is not None:
+            return failed(name, difference_text(mismatch, case.name), mismatch)
+        defect = defects(run)
+        if defect is not None:
+            return failed(name, f"{case.name}: {defect}")
+    controls = try_controls(subject, [case for case in cases if has_elements(case)], judge)
+    return passed(name, f"bit-equal to the interpreter in {len(cases)} cases{note}", controls)
+
+
+def check_interpreter(subject: Subject) -> Outcome:
+    """Compare random, widely spread and tie-breaking inputs at the base size."""
+    cases = [subject.case(kind, subject.plan.base) for kind in ("random", "wide", "edge")]
+    return _against_oracle(subject, "interpreter", cases)
+
+
+def check_integers(subject: Subject) -> Outcome:
+    """Compare small integers, whose partial sums are exact in any order."""
+    cases = [subject.case("integers", sizes) for sizes in (subject.plan.base, subject.plan.small)]
+    return _against_oracle(subject, "integers", cases)
+
+
+def check_special(subject: Subject) -> Outcome:
+    """Compare NaNs, infinities, zeros of both signs, denormals, the largest and smallest."""
+    cases = [subject.case("special", sizes) for sizes in (subject.plan.base, subject.plan.small)]
+    return _against_oracle(subject, "special", cases)
+
+
+def check_shapes(subject: Subject) -> Outcome:
+    """Compare at extents 0, 1, odd, prime, around each block, larger than shown, and at other static sizes."""
+    cases = [subject.case("random", sizes) for sizes in subject.plan.shapes]
+    skipped = 0
+    for sizes in subject.plan.static_shapes:
+        try:
+            subject.program.tile(sizes)
+        except BuildError:
+            skipped += 1
+        else:
+            cases.append(subject.case("random", sizes))
+    note = f"; {skipped} static sizes that the kernel rejects left out" if skipped else ""
+    return _against_oracle(subject, "shapes", cases, f", contiguous tensors{note}")
+
+
+def check_writes(subject: Subject) -> Outcome:
+    """Poison the outputs in two ways: an element that was not written differs; guard bands and inputs must not."""
+    outputs = subject.signature.outputs
+    cases = [
+        subject.case("random", sizes) for sizes in (subject.plan.base, *subject.plan.shapes[:3], subject.plan.small)
+    ]
+    for case in cases:
+        runs = [subject.run(case, RunOptions(poison=which)) for which in (0, 1)]
+        kept = first_difference(outputs, runs[0].outputs, runs[1].outputs)
+        if kept is not None:
+            index = ", ".join(map(str, kept.index))
+            return failed("writes", f"{case.name}: {kept.output}[{index}] is not written", kept)
+        damage = next((message for run in runs for message in run.damage), None)
+        if damage is not None:
+            return failed("writes", f"{case.name}: {damage}")
+    detail = f"every element written, guard bands and inputs intact in {len(cases)} cases"
+    return passed("writes", detail, _writes_controls(subject, cases[0]))
+
+
+def _writes_controls(subject: Subject, case: Case) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for name in WRITES_CONTROLS:
+        pair = [CONTROLS[name](subject.signature, case.call, subject.oracle, which) for which in (0, 1)]
+        found[name] = first_difference(subject.signature.outputs, pair[0], pair[1]) is not None
+    return found
+
+
+def check_memory(subject: Subject) -> Outcome:
+    """Look for races, uninitialised reads and accesses out of bounds, in several orders of threads and blocks."""
+    if subject.tracker is None:
+        return not_run("memory", "the CPU simulator needs a C++ compiler; `agentkern doctor` says what to install")
+    small = [subject.case("random", sizes) for sizes in (*subject.plan.shapes[:4], subject.plan.small)]
+    runs = [(case, order) for case in small for order in range(MEMORY_ORDERS)]
+    runs.append((subject.case("random", subject.plan.base), 0))
+    for case, order in runs:
+        defect = defects(subject.tracker.run(case.call, RunOptions(order=order, tracked=True)))
+        if defect is not None:
+            return failed("memory", f"{case.name}, order {order}: {defect}")
+    return passed("memory", f"no race, uninitialised read or access out of bounds in {len(runs)} runs")
+
+
+def check_deterministic(subject: Subject) -> Outcome:
+    """Run many times, in permuted orders where the executor has them, and compare the bits."""
+    case = subject.case("random", subject.plan.small)
+    first = subject.run(case)
+    for order in range(1, DETERMINISTIC_RUNS):
+        again = subject.run(case, RunOptions(order=order))
+        mismatch = first_difference(subject.signature.outputs, again.outputs, first.outputs)
+        if mismatch is not None:
+            return failed("deterministic", difference_text(mismatch, f"run {order}"), mismatch)
+    orders = " in permuted orders of threads and blocks" if subject.executor.device == "cpu" else ""
+    return passed("deterministic", f"{DETERMINISTIC_RUNS} runs gave the same bits{orders}")
+
+
+def check_schedules(subject: Subject) -> Outcome:
+    """Compare the bits of several schedules."""
+    wanted = SCHEDULES[subject.level]
+    schedules = subject.program.schedules(subject.plan.base, wanted)
+    if len(schedules) < 2:
+        return not_applicable("schedules", "the kernel has one schedule only")
+    cases = [subject.case("random", subject.plan.base), subject.case("special", subject.plan.small)]
+    for case in cases:
+        first: Run | None = None
+        for number, schedule in enumerate(schedules):
+            run = subject.run(case, RunOptions(schedule=schedule))
+            defect = defects(run)
+            if defect is not None:
+                return failed("schedules", f"{case.name}, schedule {number}: {defect}")
+            first = first or run
+            mismatch = first_difference(subject.signature.outputs, run.outputs, first.outputs)
+            if mismatch is not None:
+                return failed("schedules", difference_text(mismatch, f"{case.name}, schedule {number}"), mismatch)
+    short = "" if len(schedules) >= wanted else f" (all there are; {wanted} are asked for)"
+    return passed("schedules", f"{len(schedules)} schedules gave the same bits{short}")
+
+
+def check_batch(subject: Subject) -> Outcome:
+    """Compare rows computed in other batch sizes and at other positions with the same rows of the base case."""
+    name = batch_size_name(subject.program.tile(subject.plan.base))
+    if name is None:
+        return not_applicable("batch", "no size whose indices are independent of one another")
+    case = subject.case("random", subject.plan.base)
+    rows = subject.plan.base[name]
+    whole = subject.run(case).outputs
+    pieces = [(start, stop) for start, stop in _pieces(rows) if 0 <= start < stop <= rows]
+    for start, stop in pieces:
+        part = subject.run(Case("", _rows_of(subject, case.call, name, start, stop))).outputs
+        want = _cut(subject, whole, name, start, stop)
+        mismatch = first_difference(subject.signature.outputs, part, want)
+        if mismatch is not None:
+            where = f"{name} = {stop - start} rows from {start} of {rows}"
+            return failed("batch", difference_text(mismatch, where), mismatch)
+    sizes = sorted({stop - start for start, stop in pieces} | {rows})
+    return passed("batch", f"the same bits at {name} = {', '.join(map(str, sizes))} and {len(pieces)} positions")
+
+
+def _pieces(rows: int) -> tuple[tuple[int, int], ...]:
+    middle = rows // 2
+    return ((0, 1), (rows - 1, rows), (middle, middle + 1), (1, 4), (middle - 1, middle + 4), (0, rows - 1))
+
+
+def _cut(subject: Subject, arrays: Arrays, name: str, start: int, stop: int) -> dict[str, Raw]:
+    axes = batch_slices(subject.signature, arrays, name)
+    cut = {key: np.take(raw, range(start, stop), axis=axes[key]) for key, raw in arrays.items() if key in axes}
+    return {key: cut.get(key, raw) for key, raw in arrays.items()}
+
+
+def _rows_of(subject: Subject, call: Call, name: str, start: int, stop: int) -> Call:
+    tensors = _cut(subject, call.tensors, name, start, stop)
+    return replace(call, tensors=tensors, sizes={**call.sizes, name: stop - start})
+
+
+CHECKS: Mapping[str, Callable[[Subject], Outcome]] = {
+    "writes": check_writes,
+    "memory": check_memory,
+    "deterministic": check_deterministic,
+    "integers": check_integers,
+    "interpreter": check_interpreter,
+    "schedules": check_schedules,
+    "batch": check_batch,
+    "special": check_special,
+    "shapes": check_shapes,
+}

@@ -1,0 +1,29 @@
+"""Executors that need no compiled code: the interpreter itself, with outputs poisoned and buffers guarded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentkern.compiler.ir.interpreter import InterpreterError, interpret
+from agentkern.tools.verify_buffers import inspect, lay_out, outputs_of
+from agentkern.tools.verify_model import Call, ExecutionError, Program, Run, RunOptions, signature_of
+
+
+@dataclass(frozen=True, slots=True)
+class InterpreterExecutor:
+    """Runs TILE in NumPy, free blocks cut into pieces whose size follows the order option."""
+
+    program: Program
+    device: str = "interp"
+
+    def run(self, call: Call, options: RunOptions) -> Run:
+        """Run once. Errors: ExecutionError."""
+        kernel = self.program.tile(call.sizes)
+        signature = signature_of(kernel)
+        buffers = lay_out(signature, call, options.poison)
+        arrays = {name: buffer.array for name, buffer in buffers.items()}
+        try:
+            interpret(kernel, arrays, call.sizes, call.scalars, free_block=options.order or None)
+        except InterpreterError as e:
+            raise ExecutionError(str(e)) from e
+        return Run(outputs_of(signature, buffers), (), inspect(signature, buffers))

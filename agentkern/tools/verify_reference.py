@@ -1,0 +1,270 @@
+"""The `reference` check: a user's Python function over torch tensors, called in a worker process.
+
+The function gets In tensors, scalars and sizes by parameter name (or the tensors alone, in order), on the CPU, and
+returns the outputs as a tensor, a tuple in order, or a dict. A function of the same name with `_f64` after it, where
+there is one, gives the outputs in float64, against which both errors are measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agentkern.compiler.abi import TensorParam
+from agentkern.compiler.ir.reference_casts import cast
+from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, decode
+from agentkern.tools.results import Mismatch
+from agentkern.tools.verify_compare import describe, ulp_distances
+from agentkern.tools.verify_criterion import Criterion
+from agentkern.tools.verify_model import Arrays, Case
+from agentkern.tools.verify_subject import (
+    Outcome,
+    Subject,
+    difference_text,
+    failed,
+    has_elements,
+    not_applicable,
+    not_run,
+    passed,
+    try_controls,
+)
+
+WORKER = Path(__file__).with_name("verify_reference_worker.py")
+TIME_LIMIT_S = 300.0
+ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+
+
+class ReferenceFailure(RuntimeError):
+    """The reference could not be called, raised, or returned something else than the outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A function in a file of the user's own."""
+
+    path: Path
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reference's outputs for one case, in the kernel's dtypes, and in float64 where the file gives that."""
+
+    outputs: Arrays
+    exact: Arrays | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How near one case's outputs are to the reference's, over all outputs."""
+
+    equal_share: float
+    max_ulp: float
+    mean_ulp: float
+    error_ratio: float | None
+
+
+def parse_reference(text: str) -> Reference:
+    """Read `FILE.py:FUNCTION`. Errors: ReferenceFailure."""
+    path, colon, function = text.rpartition(":")
+    if not colon or not function.isidentifier():
+        raise ReferenceFailure(f"`{text}` is not FILE.py:FUNCTION")
+    if not Path(path).is_file():
+        raise ReferenceFailure(f"there is no file `{path}`")
+    return Reference(Path(path), function)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReference:
+    """A reference at work on its cases, so that the other checks need not wait for torch to load."""
+
+    folder: Path
+    worker: subprocess.Popen[bytes]
+    cases: tuple[Case, ...]
+
+    def answers(self, subject: Subject) -> dict[str, Answer]:
+        """Wait and return the reference's answers by the case's name. Errors: ReferenceFailure."""
+        _wait(self.worker, self.folder)
+        params = subject.signature.outputs
+        numbered = enumerate(self.cases)
+        return {case.name: _read_answer(self.folder, k, params, subject.oracle(case.call)) for k, case in numbered}
+
+    def close(self) -> None:
+        """End the worker if it still runs, and remove its files."""
+        self.worker.kill()
+        self.worker.communicate()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start_reference(reference: Reference, subject: Subject, criterion: Criterion) -> PendingReference:
+    """Start a reference on its cases: special inputs only where the criterion is bit_exact."""
+    kinds = ("random", "integers", "special") if criterion.kind == "bit_exact" else ("random", "integers")
+    cases = [subject.case(kind, subject.plan.base) for kind in kinds]
+    cases += [subject.case("random", sizes) for sizes in (*subject.plan.shapes, subject.plan.small)]
+    folder = Path(tempfile.mkdtemp(prefix="agentkern-reference-"))
+    _write_request(reference, subject, cases, folder)
+    return PendingReference(folder, _start_worker(folder), tuple(cases))
+
+
+def _write_request(reference: Reference, subject: Subject, cases: Sequence[Case], folder: Path) -> None:
+    dtypes = {p.name: p.dtype.name for p in subject.signature.inputs}
+    request = {
+        "file": str(reference.path.resolve()),
+        "function": reference.function,
+        "outputs": [p.name for p in subject.signature.outputs],
+        "cases": [
+            {"tensors": dtypes, "sizes": dict(case.call.sizes), "scalars": dict(case.call.scalars)} for case in cases
+        ],
+    }
+    (folder / "request.json").write_text(json.dumps(request))
+    for number, case in enumerate(cases):
+        arrays: dict[str, Any] = dict(case.call.tensors)
+        np.savez(folder / f"{number}.npz", **arrays)
+
+
+def _start_worker(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", str(WORKER), str(folder)],
+        env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def _wait(worker: subprocess.Popen[bytes], folder: Path) -> None:
+    try:
+        _, errors = worker.communicate(timeout=TIME_LIMIT_S)
+    except subprocess.TimeoutExpired as e:
+        raise ReferenceFailure(f"the reference took longer than {TIME_LIMIT_S:.0f} s") from e
+    if worker.returncode == 0:
+        return
+    message = folder / "error.txt"
+    if message.is_file():
+        raise ReferenceFailure(f"the reference raised {message.read_text()[:500]}")
+    last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+    raise ReferenceFailure(f"the reference's process ended with {worker.returncode}: {last[0][:500]}")
+
+
+def _read_answer(folder: Path, number: int, params: Sequence[TensorParam], shapes: Arrays) -> Answer:
+    outputs = _read(folder / f"{number}.out.npz")
+    exact_file = folder / f"{number}.f64.npz"
+    exact = _read(exact_file) if exact_file.is_file() else None
+    found: dict[str, Raw] = {}
+    for param in params:
+        dtype, raw = outputs[param.name]
+        want = shapes[param.name].shape
+        if raw.shape != want:
+            raise ReferenceFailure(f"the reference's `{param.name}` has shape {list(raw.shape)}, not {list(want)}")
+        found[param.name] = cast(dtype, param.dtype.name, raw.astype(STORAGE[dtype], copy=False))
+    wide = (
+        None if exact is None else {name: decode(dtype, raw).astype(np.float64) for name, (dtype, raw) in exact.items()}
+    )
+    return Answer(found, wide)
+
+
+def _read(path: Path) -> dict[str, tuple[str, Raw]]:
+    with np.load(path, allow_pickle=False) as stored:
+        named = [(key.rpartition(":"), stored[key]) for key in stored.files]
+    return {name: (dtype, raw) for (name, _, dtype), raw in named}
+
+
+def agreement(params: Sequence[TensorParam], got: Arrays, answer: Answer) -> Agreement:
+    """Measure how near outputs are to a reference's."""
+    distances = np.concatenate(
+        [ulp_distances(p.dtype, got[p.name], answer.outputs[p.name]).reshape(-1) for p in params]
+    )
+    if not distances.size:
+        return Agreement(1.0, 0.0, 0.0, None)
+    finite = distances[np.isfinite(distances)]
+    mean = float(finite.mean()) if finite.size else 0.0
+    return Agreement(float((distances == 0).mean()), float(distances.max()), mean, _error_ratio(params, got, answer))
+
+
+def _error_ratio(params: Sequence[TensorParam], got: Arrays, answer: Answer) -> float | None:
+    """Root mean square error of the outputs over the reference's own; None without float64 values."""
+    if answer.exact is None:
+        return None
+    ours, theirs = 0.0, 0.0
+    for param in params:
+        if param.dtype.name not in FLOATS:
+            continue
+        exact = answer.exact[param.name]
+        pair = [decode(param.dtype.name, raw[param.name]).astype(np.float64) for raw in (got, answer.outputs)]
+        kept = np.isfinite(exact) & np.isfinite(pair[0]) & np.isfinite(pair[1])
+        with np.errstate(over="ignore"):
+            ours += float(np.sum((pair[0][kept] - exact[kept]) ** 2))
+            theirs += float(np.sum((pair[1][kept] - exact[kept]) ** 2))
+    if theirs == 0.0:
+        return 1.0 if ours == 0.0 else float("inf")
+    return float(np.sqrt(ours / theirs))
+
+
+def violation(params: Sequence[TensorParam], got: Arrays, answer: Answer, criterion: Criterion) -> Mismatch | None:
+    """Return the worst element if the criterion does not hold."""
+    near = agreement(params, got, answer)
+    most_ulp = 0.0 if criterion.kind == "bit_exact" else criterion.max_ulp
+    holds = (
+        (most_ulp is None or near.max_ulp <= most_ulp)
+        and near.equal_share >= (criterion.min_equal_share or 0.0)
+        and _ratio_holds(near.error_ratio, criterion.max_error_ratio)
+    )
+    return None if holds else _worst(params, got, answer.outputs)
+
+
+def _ratio_holds(ratio: float | None, limit: float | None) -> bool:
+    return limit is None or (ratio is not None and ratio <= limit)
+
+
+def _worst(params: Sequence[TensorParam], got: Arrays, want: Arrays) -> Mismatch:
+    """Return the element that is farthest from the reference's."""
+    distances = {p.name: ulp_distances(p.dtype, got[p.name], want[p.name]).reshape(-1) for p in params}
+    filled = [p for p in params if distances[p.name].size]
+    param = max(filled, key=lambda p: float(distances[p.name].max()))
+    return describe(param, got, want, int(np.argmax(distances[param.name])))
+
+
+def check_reference(subject: Subject, pending: PendingReference | None, criterion: Criterion) -> Outcome:
+    """Compare with the user's reference under the criterion."""
+    name = "reference"
+    if pending is None:
+        return not_applicable(name, "no reference given; `--reference FILE.py:FUNCTION` compares with one")
+    try:
+        answers = pending.answers(subject)
+    except ReferenceFailure as e:
+        return not_run(name, str(e))
+    cases = pending.cases
+    params = subject.signature.outputs
+
+    def judge(case: Case, got: Arrays) -> Mismatch | None:
+        return violation(params, got, answers[case.name], criterion)
+
+    got: Mapping[str, Arrays] = {case.name: subject.run(case).outputs for case in cases}
+    for case in cases:
+        wrong = judge(case, got[case.name])
+        if wrong is not None:
+            text = difference_text(wrong, case.name)
+            return failed(name, f"{text}; {_summary(params, got, answers)}; criterion {criterion.text()}", wrong)
+    controls = try_controls(subject, [case for case in cases if has_elements(case)], judge)
+    detail = f"{criterion.text()} holds in {len(cases)} cases: {_summary(params, got, answers)}"
+    return passed(name, detail, controls)
+
+
+def _summary(params: Sequence[TensorParam], got: Mapping[str, Arrays], answers: Mapping[str, Answer]) -> str:
+    near = [agreement(params, outputs, answers[name]) for name, outputs in got.items()]
+    share = min(a.equal_share for a in near)
+    ratios = [a.error_ratio for a in near if a.error_ratio is not None]
+    text = f"at least {share:.6f} bit-equal, max {max(a.max_ulp for a in near):g} ulp"
+    text += f", mean {max(a.mean_ulp for a in near):.3g} ulp"
+    return f"{text}, error against f64 at most {max(ratios):.4g} of the reference's own" if ratios else text

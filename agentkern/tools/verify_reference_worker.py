@@ -1,0 +1,136 @@
+"""Call a user's reference function on saved inputs, in a process of its own.
+
+Run as a script: `python -I verify_reference_worker.py FOLDER`. FOLDER/request.json names the file, the function, the
+cases with their tensors' dtypes and scalars; FOLDER/K.npz holds case K's raw arrays. Writes FOLDER/K.out.npz and
+FOLDER/answer.json. Imports nothing of agentkern, so that a reference cannot lean on what it checks.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import resource
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+MEMORY_BYTES = 32 << 30
+# dtype name -> (torch's dtype, the NumPy type that torch's storage is exchanged through)
+TORCH: dict[str, tuple[torch.dtype, type[np.generic]]] = {
+    "f64": (torch.float64, np.float64),
+    "f32": (torch.float32, np.float32),
+    "tf32": (torch.float32, np.float32),
+    "f16": (torch.float16, np.float16),
+    "bf16": (torch.bfloat16, np.int16),
+    "e4m3": (torch.float8_e4m3fn, np.uint8),
+    "e5m2": (torch.float8_e5m2, np.uint8),
+    "i8": (torch.int8, np.int8),
+    "i16": (torch.int16, np.int16),
+    "i32": (torch.int32, np.int32),
+    "i64": (torch.int64, np.int64),
+    "u8": (torch.uint8, np.uint8),
+    "bool": (torch.bool, np.bool_),
+}
+_NAMES = {dtype: name for name, (dtype, _) in TORCH.items() if name != "tf32"}
+_INTEGER_VIEW = {"bf16": torch.int16, "e4m3": torch.uint8, "e5m2": torch.uint8}
+
+
+def to_torch(name: str, raw: np.ndarray) -> torch.Tensor:
+    """Return a tensor over a copy of raw storage."""
+    dtype, exchanged = TORCH[name]
+    return torch.from_numpy(np.array(raw, order="C").view(exchanged)).view(dtype)
+
+
+def from_torch(tensor: torch.Tensor) -> tuple[str, np.ndarray]:
+    """Return the dtype's name and raw storage."""
+    name = _NAMES[tensor.dtype]
+    plain = tensor.detach().cpu().contiguous()
+    raw = plain.view(_INTEGER_VIEW[name]).numpy() if name in _INTEGER_VIEW else plain.numpy()
+    return name, raw.view(np.uint16) if name == "bf16" else raw
+
+
+def load(path: Path) -> ModuleType:
+    """Return the module of a file."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location("user_reference", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def call(function: Callable[..., Any], given: Mapping[str, Any], required: Sequence[str]) -> Any:
+    """Call by parameter names where the function has them all, else with the tensors in order."""
+    parameters = inspect.signature(function).parameters
+    by_name = {name: value for name, value in given.items() if name in parameters}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    if takes_any:
+        return function(**given)
+    if all(name in parameters for name in required):
+        return function(**by_name)
+    return function(*(given[name] for name in required))
+
+
+def named_outputs(value: Any, names: Sequence[str]) -> dict[str, torch.Tensor]:
+    """Return the outputs by name from a tensor, a tuple in order, or a dict."""
+    if isinstance(value, torch.Tensor):
+        value = (value,)
+    if isinstance(value, Mapping):
+        return {name: value[name] for name in names}
+    if len(value) != len(names):
+        raise ValueError(f"the reference returns {len(value)} tensors, the kernel has outputs {', '.join(names)}")
+    return dict(zip(names, value, strict=True))
+
+
+def answer_case(function: Callable[..., Any], request: dict[str, Any], number: int, folder: Path) -> dict[str, Any]:
+    """Return the outputs of one case by name, with the dtype's name after a colon."""
+    case = request["cases"][number]
+    with np.load(folder / f"{number}.npz") as stored:
+        tensors = {name: to_torch(dtype, stored[name]) for name, dtype in case["tensors"].items()}
+    given = {**case["sizes"], **case["scalars"], **tensors}
+    found = named_outputs(call(function, given, list(tensors)), request["outputs"])
+    named = {name: from_torch(tensor) for name, tensor in found.items()}
+    return {f"{name}:{dtype}": raw for name, (dtype, raw) in named.items()}
+
+
+def main() -> int:
+    """Answer every case of a folder."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    folder = Path(sys.argv[1])
+    request = json.loads((folder / "request.json").read_text())
+    torch.set_num_threads(1)
+    module = load(Path(request["file"]))
+    function = getattr(module, request["function"], None)
+    if function is None:
+        known = ", ".join(name for name, value in vars(module).items() if inspect.isfunction(value))
+        raise AttributeError(f"{request['file']} has no function `{request['function']}`; it has {known}")
+    exact = getattr(module, f"{request['function']}_f64", None)
+    for number in range(len(request["cases"])):
+        np.savez(folder / f"{number}.out.npz", **answer_case(function, request, number, folder))
+        if exact is not None:
+            np.savez(folder / f"{number}.f64.npz", **answer_case(exact, request, number, folder))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (
+        ArithmeticError,
+        AttributeError,
+        ImportError,
+        KeyError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ) as e:
+        (Path(sys.argv[1]) / "error.txt").write_text(f"{type(e).__name__}: {e}")
+        sys.exit(1)

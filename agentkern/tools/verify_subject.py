@@ -1,0 +1,154 @@
+"""What every check looks at, the oracle's remembered answers, and the outcome of one check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from agentkern.compiler.ir.interpreter import interpret
+from agentkern.compiler.ir.reference_formats import Raw
+from agentkern.tools.inputs import Kind
+from agentkern.tools.results import CheckRecord, Mismatch
+from agentkern.tools.verify_buffers import initial, poison
+from agentkern.tools.verify_cases import Plan, make_case
+from agentkern.tools.verify_compare import first_difference
+from agentkern.tools.verify_controls import CONTROLS
+from agentkern.tools.verify_model import (
+    Arrays,
+    Call,
+    Case,
+    Executor,
+    Program,
+    Run,
+    RunOptions,
+    Scalars,
+    Signature,
+    Sizes,
+    concrete,
+)
+
+Level = Literal["quick", "full"]
+Judge = Callable[[Case, Arrays], Mismatch | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """The interpreter's answers, each computed once."""
+
+    program: Program
+    signature: Signature
+    answers: dict[int, tuple[Call, Arrays]] = field(default_factory=dict)
+
+    def __call__(self, call: Call) -> Arrays:
+        """Return the outputs of a call. Errors: BuildError."""
+        known = self.answers.get(id(call))
+        if known is not None:
+            return known[1]
+        answer = run_interpreter(self.program, self.signature, call)
+        # the call is kept too: an id is only unique while its object lives
+        self.answers[id(call)] = (call, answer)
+        return answer
+
+
+def run_interpreter(program: Program, signature: Signature, call: Call) -> dict[str, Raw]:
+    """Return the interpreter's outputs."""
+    tensors: dict[str, Raw] = {}
+    for param in signature.tensors:
+        if param.access == "in":
+            tensors[param.name] = call.tensors[param.name]
+        elif param.access == "scratch":
+            tensors[param.name] = poison(param.dtype, concrete(param.shape, call.sizes), 0)
+        else:
+            tensors[param.name] = initial(param, call, 0).copy()
+    interpret(program.tile(call.sizes), tensors, call.sizes, call.scalars)
+    return {p.name: tensors[p.name] for p in signature.outputs}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A kernel under verification. `tracker` looks for races and uninitialised reads; None where nothing here can."""
+
+    program: Program
+    executor: Executor
+    tracker: Executor | None
+    signature: Signature
+    oracle: Oracle
+    plan: Plan
+    level: Level
+    scalars: Scalars
+    seed: int
+
+    def case(self, kind: Kind, sizes: Sizes) -> Case:
+        """Return a seeded case."""
+        return make_case(self.signature, kind, sizes, self.scalars, self.seed)
+
+    def run(self, case: Case, options: RunOptions | None = None) -> Run:
+        """Run a case on the executor under test."""
+        return self.executor.run(case.call, options or RunOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One check's record, the first wrong element, and what it said of each control that is wrong on its cases."""
+
+    record: CheckRecord
+    mismatch: Mismatch | None = None
+    controls: dict[str, bool] = field(default_factory=dict)
+
+
+def passed(name: str, detail: str, controls: dict[str, bool] | None = None) -> Outcome:
+    """Return a pass, or its withdrawal where the check let a wrong answer through."""
+    let_through = [control for control, rejected in (controls or {}).items() if not rejected]
+    if let_through:
+        useless = f"useless for this kernel: it lets `{'`, `'.join(let_through)}` through"
+        return Outcome(CheckRecord(name=name, status="not_applicable", detail=useless), None, controls or {})
+    return Outcome(CheckRecord(name=name, status="passed", detail=detail), None, controls or {})
+
+
+def failed(name: str, detail: str, mismatch: Mismatch | None = None) -> Outcome:
+    """Return a failure."""
+    return Outcome(CheckRecord(name=name, status="failed", detail=detail), mismatch)
+
+
+def not_applicable(name: str, why: str) -> Outcome:
+    """Return that the check has nothing to look at in this kernel."""
+    return Outcome(CheckRecord(name=name, status="not_applicable", detail=why))
+
+
+def not_run(name: str, why: str) -> Outcome:
+    """Return that the check could not be made here."""
+    return Outcome(CheckRecord(name=name, status="not_run", detail=why))
+
+
+def defects(run: Run) -> str | None:
+    """Return the first thing that a run did wrong beside its values."""
+    return next(iter((*run.damage, *run.findings)), None)
+
+
+def difference_text(mismatch: Mismatch, where: str) -> str:
+    """Return one line about a wrong element."""
+    ulp = "" if mismatch.ulp is None else f", {mismatch.ulp} ulp apart"
+    index = ", ".join(map(str, mismatch.index))
+    return f"{where}: {mismatch.output}[{index}] is {mismatch.got}, not {mismatch.want}{ulp}"
+
+
+def try_controls(subject: Subject, cases: Sequence[Case], judge: Judge) -> dict[str, bool]:
+    """Return for each control that is a wrong answer in one of the cases whether the judge rejects it in any."""
+    verdicts: dict[str, bool] = {}
+    for name, control in CONTROLS.items():
+        for case in cases:
+            wrong = control(subject.signature, case.call, subject.oracle, 0)
+            if first_difference(subject.signature.outputs, wrong, subject.oracle(case.call)) is None:
+                continue
+            verdicts[name] = judge(case, wrong) is not None
+            if verdicts[name]:
+                break
+    return verdicts
+
+
+def has_elements(case: Case) -> bool:
+    """Return whether any input of a case has elements."""
+    return any(np.size(raw) for raw in case.call.tensors.values())
