@@ -113,7 +113,7 @@ _ACCESSES = (
     _proof("AK309", "an offset into `{tensor}` does not fit 64 bits: {reason}", "promise smaller sizes with `max=`"),
     Code("AK310", "output `{name}` is never written", "store to it, or remove it"),
     Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`"),
-    Code("AK312", "reads `{name}`, which this grid writes", "keep the value in a name, or read it in a later grid"),
+    Code("AK312", "reads output `{name}`, {when}", "keep the value in a name, or read it in a later grid"),
     Code("AK313", "`{name}` is a tile: its elements cannot be assigned", "make a new value: `{name} = ak.where(..., ..., {name})`"),
 )
 
@@ -169,7 +169,7 @@ _CALLS = (
 _TOOLS = (
     _tool("AK801", "cannot read `{path}`: {reason}"),
     _tool("AK802", "`--dim {name}`: {reason}", "the kernel's sizes are {available}"),
-    _tool("AK803", "static size `{name}` has no value", "give it: `--dim {name}=...`"),
+    Code("AK803", "static size `{name}` has no value", "give it: `--dim {name}=...`", "frontend", "failed"),
     _tool("AK804", "`--set {name}`: {reason}", "the kernel's compile-time parameters are {available}"),
     _tool("AK805", "`{option}`: {reason}"),
     _tool("AK806", "no GPU can be used: {reason}", "use `--device cpu`", "unavailable"),

@@ -1,0 +1,84 @@
+"""Binding the arguments of a call to an operation's form."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import dataclass
+
+from agentkern.compiler.frontend.lowering import Lowering, Poisoned
+from agentkern.compiler.frontend.values import FrontValue, Poison
+
+# Keywords of other libraries: what the language has instead.
+FOREIGN_KEYWORDS = {
+    "mask": "positions past an edge are left out by themselves; pick values with `ak.where`",
+    "other": "positions past an edge are left out by themselves; pick values with `ak.where`",
+    "dim": "the keyword is `axis=`",
+    "keepdim": "the keyword is `keepdims=`",
+    "dtype": "convert with `.to(...)`",
+    "out": "assign: `out[...] = ...`",
+}
+_RENAMED = {"dim": "axis", "keepdim": "keepdims"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The parameters of an operation: names, how many must be given, how it is written."""
+
+    text: str
+    names: tuple[str, ...]
+    required: int
+
+
+def form(text: str) -> Form:
+    """Read a form such as `ak.sum(x, axis=None, keepdims=False)`."""
+    inside = text[text.index("(") + 1 : text.rindex(")")]
+    pieces = [piece.strip() for piece in inside.split(", ") if piece.strip()]
+    names = tuple(piece.split("=")[0] for piece in pieces)
+    return Form(text, names, sum("=" not in piece for piece in pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A value with its syntax."""
+
+    value: FrontValue
+    node: ast.expr
+
+
+def _unknown_keyword(lw: Lowering, name: str, form_: Form, keyword: ast.keyword) -> None:
+    word = keyword.arg or ""
+    near = difflib.get_close_matches(word, form_.names, 1)
+    renamed = _RENAMED.get(word) or (near[0] if near else None)
+    hint, fixes = FOREIGN_KEYWORDS.get(word), ()
+    if renamed in form_.names:
+        text = lw.source.text_of(keyword.value)
+        fixes = (lw.source.replace(keyword, f"{renamed}={text}", f"write `{renamed}=`"),)
+    lw.fail("AK122", keyword, name=name, reason=f"unknown keyword `{word}`", form=form_.text, hint=hint, fixes=fixes)
+
+
+def bind(lw: Lowering, name: str, form_: Form, node: ast.Call) -> dict[str, Argument]:
+    """The given arguments by name. Errors: AK122; gives up when an argument was rejected."""
+    nodes: dict[str, ast.expr] = {}
+    if any(isinstance(item, ast.Starred) for item in node.args) or any(k.arg is None for k in node.keywords):
+        lw.fail("AK122", node, name=name, reason="`*` arguments are not part of the language", form=form_.text)
+    if len(node.args) > len(form_.names):
+        reason = f"{len(node.args)} arguments; at most {len(form_.names)}"
+        lw.fail("AK122", node, name=name, reason=reason, form=form_.text)
+    for parameter, item in zip(form_.names, node.args, strict=False):
+        nodes[parameter] = item
+    for keyword in node.keywords:
+        word = keyword.arg or ""
+        if word not in form_.names:
+            _unknown_keyword(lw, name, form_, keyword)
+        if word in nodes:
+            lw.fail("AK122", keyword, name=name, reason=f"`{word}` is given twice", form=form_.text)
+        nodes[word] = keyword.value
+    missing = [p for p in form_.names[: form_.required] if p not in nodes]
+    if missing:
+        reason = f"`{missing[0]}` is missing"
+        lw.fail("AK122", node, name=name, reason=reason, form=form_.text)
+    bound = {parameter: Argument(lw.evaluate(item), item) for parameter, item in nodes.items()}
+    if any(isinstance(argument.value, Poison) for argument in bound.values()):
+        raise Poisoned
+    return bound

@@ -1,0 +1,289 @@
+"""Loops: `ak.grid`, and `range` over compile-time numbers, which is unrolled."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from agentkern.compiler.frontend.expressions import public_value
+from agentkern.compiler.frontend.later import LATER
+from agentkern.compiler.frontend.lowering import I64, GridState, Lowering, Poisoned, Rejected
+from agentkern.compiler.frontend.recovery import forget
+from agentkern.compiler.frontend.sinking import sink
+from agentkern.compiler.frontend.values import (
+    NOTHING,
+    POISON,
+    BlockVar,
+    Extent,
+    Function,
+    Module,
+    Nothing,
+    Number,
+    Poison,
+    PythonName,
+    Tile,
+    Tuple,
+    describe,
+)
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op, Region, Value
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.diagnostics import Fix
+
+MAX_UNROLLED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a grid: its variable, extent, written block, and whether it is `ak.each`."""
+
+    name: str
+    extent: int | Dim
+    block: int | None
+    each: bool
+
+
+def handle_for(lw: Lowering, node: ast.stmt) -> None:
+    """A loop. Errors: AK105, AK120, AK121, AK408, AK409, AK601."""
+    assert isinstance(node, ast.For)
+    if node.orelse:
+        lw.fail("AK105", node.orelse[0], what="`else` of a loop", instead="write its statements behind the loop")
+    if not isinstance(node.iter, ast.Call):
+        _not_a_loop(lw, node)
+    match _callee(lw, node.iter.func):
+        case Function("grid"):
+            _grid(lw, node, node.iter)
+        case PythonName("range"):
+            _range(lw, node, node.iter)
+        case Poison():
+            forget(lw, node)
+        case _:
+            _not_a_loop(lw, node)
+
+
+def _callee(lw: Lowering, node: ast.expr) -> object:
+    if isinstance(node, ast.Attribute) and isinstance(lw.evaluate(node.value), Module):
+        if node.attr in LATER:
+            lw.diagnostics.append(
+                lw.diagnostic("AK601", node, name=f"ak.{node.attr}", instead=LATER[node.attr])
+            )
+            return POISON
+        return public_value(lw, node.attr, node)
+    return lw.evaluate(node)
+
+
+def _not_a_loop(lw: Lowering, node: ast.For) -> None:
+    forget(lw, node)
+    instead = "loops are `for t in ak.grid(T):`, or `range` over a compile-time number"
+    lw.fail("AK105", node.iter, what=f"a loop over `{lw.source.text_of(node.iter)}`", instead=instead)
+
+
+def _range(lw: Lowering, node: ast.For, call: ast.Call) -> None:
+    values = [lw.evaluate(item) for item in call.args]
+    if any(isinstance(value, Poison) for value in values) or call.keywords or not 1 <= len(values) <= 3:
+        forget(lw, node)
+        if call.keywords or not 1 <= len(values) <= 3:
+            lw.fail("AK122", call, name="range", reason="it takes one to three numbers", form="range(lo, hi, step)")
+        raise Poisoned
+    numbers: list[int] = []
+    for value, item in zip(values, call.args, strict=True):
+        if not isinstance(value, Number) or isinstance(value.value, bool) or not isinstance(value.value, int):
+            forget(lw, node)
+            _range_of_run_time(lw, node, call, item, value)
+        else:
+            numbers.append(value.value)
+    if len(numbers) == 3 and numbers[2] == 0:
+        lw.fail("AK504", call, reason="a step of 0")
+    steps = range(*numbers)
+    if len(steps) > MAX_UNROLLED:
+        forget(lw, node)
+        lw.fail("AK409", call, count=len(steps), limit=MAX_UNROLLED)
+    if not isinstance(node.target, ast.Name):
+        lw.fail("AK121", node.target, reason="`range` gives one value")
+    for number in steps:
+        lw.bind(node.target.id, Number(number))
+        lw.run(node.body)
+
+
+def _range_of_run_time(lw: Lowering, node: ast.For, call: ast.Call, item: ast.expr, value: object) -> None:
+    text = lw.source.text_of(item)
+    if isinstance(value, Extent) and value.static:
+        name = next(iter(lw.open_sizes(item)), text)
+        lw.fail("AK803", item, name=name)
+    if not isinstance(value, Extent | Tile):
+        what = "the bound of `range`"
+        lw.fail("AK218", item, what=what)
+    fixes: tuple[Fix, ...] = ()
+    if lw.grid is None and len(call.args) == 1 and lw.prefix:
+        fixes = (lw.source.replace(call.func, f"{lw.prefix}grid", "make it a grid"),)
+    lw.fail("AK408", call, what=text, fixes=fixes)
+
+
+def _targets(lw: Lowering, node: ast.For, n_extents: int) -> list[ast.Name]:
+    found = list(node.target.elts) if isinstance(node.target, ast.Tuple | ast.List) else [node.target]
+    names = [target for target in found if isinstance(target, ast.Name)]
+    if len(names) != len(found):
+        lw.fail("AK121", node.target, reason="a grid's variables are plain names")
+    if n_extents == 0 and len(names) == 1:
+        return []
+    if len(names) != n_extents:
+        reason = f"{len(names)} names for a grid of {n_extents} extents"
+        lw.fail("AK121", node.target, reason=reason)
+    seen: set[str] = set()
+    for target in names:
+        if target.id in seen and target.id != "_":
+            lw.fail("AK114", target, name=target.id, what="variable")
+        seen.add(target.id)
+    return names
+
+
+def _extent(lw: Lowering, node: ast.expr) -> tuple[int | Dim, bool]:
+    """An axis' extent and whether it is `ak.each`."""
+    if isinstance(node, ast.Call) and _callee_is(lw, node.func, "each"):
+        if len(node.args) != 1 or node.keywords:
+            lw.fail("AK601", node, name="ak.each(lo, hi)", instead="`ak.each(N)` gives 0 to N - 1")
+        return _extent(lw, node.args[0])[0], True
+    match lw.need_one(node):
+        case Number(int() as number) if not isinstance(number, bool) and number >= 0:
+            return number, False
+        case Extent(extent):
+            return extent, False
+        case Tile(_, weak=True):
+            lw.fail("AK215", node, reason=f"`{lw.source.text_of(node)}`")
+        case Tile():
+            lw.fail("AK604", node, what="a grid over a run-time value", instead="use a size of a tensor")
+        case other:
+            lw.fail("AK215", node, reason=describe(other))
+
+
+def _callee_is(lw: Lowering, node: ast.expr, name: str) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == name and isinstance(lw.evaluate(node.value), Module)
+    return isinstance(node, ast.Name) and lw.lookup(node.id) == Function(name)
+
+
+def _block_size(lw: Lowering, value: object, node: ast.expr) -> int | None:
+    match value:
+        case Nothing():
+            return None
+        case Number(int() as number) if not isinstance(number, bool) and 0 < number < 1 << 31:
+            return number
+        case Extent(_, static=True):
+            lw.fail("AK803", node, name=next(iter(lw.open_sizes(node)), lw.source.text_of(node)))
+        case Number(number):
+            lw.fail("AK121", node, reason=f"a block of {number}", hint="blocks are positive integers, or `None`")
+        case _:
+            lw.fail("AK218", node, what="a block's size")
+
+
+def _blocks(lw: Lowering, call: ast.Call, n_extents: int) -> list[int | None]:
+    given: ast.expr | None = None
+    for keyword in call.keywords:
+        if keyword.arg != "block":
+            form = "ak.grid(M, N, block=(None, 128))"
+            lw.fail("AK122", keyword, name="ak.grid", reason=f"unknown keyword `{keyword.arg}`", form=form)
+        given = keyword.value
+    if given is None:
+        return [None] * n_extents
+    value = lw.need_one(given)
+    if not isinstance(value, Tuple):
+        if n_extents != 1 and not isinstance(value, Nothing):
+            reason = f"one block size for {n_extents} extents"
+            lw.fail("AK121", given, reason=reason, hint="write one per extent: `block=(None, 128)`")
+        return [_block_size(lw, value, given)] * n_extents
+    if len(value.items) != n_extents:
+        reason = f"{len(value.items)} block sizes for {n_extents} extents"
+        lw.fail("AK121", given, reason=reason, hint="write one per extent, `None` where the compiler chooses")
+    nodes = given.elts if isinstance(given, ast.Tuple) else [given] * n_extents
+    return [_block_size(lw, item, at) for item, at in zip(value.items, nodes, strict=True)]
+
+
+def _grid(lw: Lowering, node: ast.For, call: ast.Call) -> None:
+    if lw.grid is not None:
+        forget(lw, node)
+        lw.fail("AK120", node.iter, what="grid")
+    try:
+        axes = _axes(lw, node, call)
+    except (Rejected, Poisoned):
+        forget(lw, node)
+        raise
+    lw.n_grids += 1
+    _lower_body(lw, node, call, axes)
+
+
+def _axes(lw: Lowering, node: ast.For, call: ast.Call) -> list[Axis]:
+    if any(isinstance(item, ast.Starred) for item in call.args):
+        lw.fail("AK106", call, what="`*`", instead="write the items")
+    extents = [_extent(lw, item) for item in call.args]
+    blocks = _blocks(lw, call, len(extents))
+    for at, (_, each), block in zip(call.args, extents, blocks, strict=True):
+        if each and block is not None:
+            lw.fail("AK121", at, reason="`ak.each` has no block to write", hint="leave it `None`")
+    targets = _targets(lw, node, len(extents))
+    return [
+        Axis(target.id, extent, 1 if each else block, each)
+        for target, (extent, each), block in zip(targets, extents, blocks, strict=True)
+    ]
+
+
+def _symbol(lw: Lowering, name: str) -> str:
+    """A block's symbol: unique in the kernel, ASCII."""
+    plain = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
+    symbol = f"%{plain}"
+    while symbol in lw.symbols:
+        lw.symbols[symbol] += 1
+        symbol = f"%{plain}.{lw.symbols[f'%{plain}']}"
+    lw.symbols[symbol] = 0
+    return symbol
+
+
+def _lower_body(
+    lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]
+) -> None:
+    outer = lw.builder
+    lw.builder = outer.nested()
+    lw.grid = GridState(names=tuple(axis.name for axis in axes), call=call)
+    lw.scopes.append({})
+    remapped = sink(lw, outer.ops)
+    args: list[Value] = []
+    for axis in axes:
+        lw.use_sizes(axis.extent)
+        value = Value(BlockType(_symbol(lw, axis.name), axis.extent, axis.block), axis.name)
+        args.append(value)
+        scalar = Tile(lw.emit("start", (value,), TileType(I64), node.target)) if axis.each else None
+        variable = BlockVar(value, axis.name, scalar)
+        lw.grid.blocks[variable.type.name] = variable
+        lw.bind(axis.name, variable)
+    if not axes and isinstance(node.target, ast.Name):
+        lw.bind(node.target.id, NOTHING)
+    try:
+        lw.run(node.body)
+    finally:
+        lw.scopes.pop()
+        body, lw.builder, grid, lw.grid = lw.builder, outer, lw.grid, None
+    _check_accesses(lw, grid)
+    lw.builder.location = lw.source.location(node.iter)
+    ops = _without_unused(body.ops, remapped)
+    lw.builder.emit("grid", (), (), None, (Region(tuple(args), ops),))
+
+
+def _without_unused(ops: list[Op], sunk: int) -> tuple[Op, ...]:
+    """Drop sunk operations that the body does not use."""
+    used = {id(value) for op in ops[sunk:] for value in op.operands}
+    kept: list[Op] = []
+    for op in reversed(ops[:sunk]):
+        if id(op.result) in used:
+            kept.append(op)
+            used.update(id(value) for value in op.operands)
+    return (*reversed(kept), *ops[sunk:])
+
+
+def _check_accesses(lw: Lowering, grid: GridState) -> None:
+    for name, nodes in grid.reads.items():
+        for at in nodes:
+            if name in grid.writes:
+                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, when="which this grid writes"))
+            elif name not in lw.written:
+                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, when="which no earlier grid wrote"))
+    lw.written |= grid.writes

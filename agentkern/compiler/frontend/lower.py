@@ -1,0 +1,167 @@
+"""Entry point of the front end: one kernel of a file's text to TILE IR or to diagnostics."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from agentkern.compiler.frontend import expressions, statements
+from agentkern.compiler.frontend.lowering import MAX_OPERATIONS, Lowering, TooLarge
+from agentkern.compiler.frontend.module import read_module
+from agentkern.compiler.frontend.signature import Signature, read_signature
+from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
+from agentkern.compiler.ir.core import Builder, Kernel
+from agentkern.compiler.ir.tile_ops import TILE_OPS
+from agentkern.diagnostics import Diagnostic, Edit, Fix, Span, error, in_source_order
+
+Scalar = int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class FrontendResult:
+    """A kernel in the TILE stage, or None with errors; the names of the file's kernels."""
+
+    kernel: Kernel | None
+    diagnostics: tuple[Diagnostic, ...]
+    kernels: tuple[str, ...]
+
+
+def lower_source(
+    text: str,
+    path: str,
+    kernel: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    settings: Mapping[str, Scalar] | None = None,
+) -> FrontendResult:
+    """Lower one kernel of a file (the first when `kernel` is None).
+
+    `dims` gives static sizes their numbers; one without a number stays a symbol. `settings` gives compile-time
+    parameters their values. Never raises on any text.
+    """
+    source, tree, diagnostics = parse_source(text, path)
+    if tree is None:
+        return FrontendResult(None, diagnostics, ())
+    lw = Lowering(source, expressions.HANDLERS, statements.HANDLERS)
+    lw.dim_values = dict(dims or {})
+    try:
+        return _lower(lw, tree, kernel, settings or {})
+    except TooLarge:
+        found = error("AK605", Span(path), limit=MAX_OPERATIONS)
+    except RecursionError:
+        found = error("AK104", Span(path), depth="too many levels", limit=MAX_DEPTH)
+    return FrontendResult(None, in_source_order((*lw.diagnostics, found)), ())
+
+
+def kernel_names(text: str, path: str) -> tuple[str, ...]:
+    """The kernels of a file, in order; none when it cannot be read."""
+    return lower_source(text, path).kernels
+
+
+def _lower(lw: Lowering, tree: ast.Module, kernel: str | None, settings: Mapping[str, Scalar]) -> FrontendResult:
+    lw.first_statement = _after_header(tree)
+    lw.in_module = True
+    kernels = read_module(lw, tree)
+    lw.in_module = False
+    lw.builder = Builder(TILE_OPS)
+    names = tuple(kernels)
+    _check_dims(lw)
+    if not kernels:
+        lw.diagnostics.append(error("AK112", Span(lw.source.path), fixes=_mark(lw, tree)))
+    elif kernel is not None and kernel not in kernels:
+        near = difflib.get_close_matches(kernel, names, 1)
+        hint = f"did you mean `{near[0]}`?" if near else None
+        available = ", ".join(f"`{name}`" for name in names)
+        span = Span(lw.source.path)
+        lw.diagnostics.append(error("AK113", span, kernel=kernel, available=available, hint=hint))
+    else:
+        result = _kernel(lw, kernels[kernel or names[0]], settings)
+        diagnostics = in_source_order(tuple(lw.diagnostics))
+        failed = any(d.severity == "error" for d in diagnostics)
+        return FrontendResult(None if failed else result, diagnostics, names)
+    return FrontendResult(None, in_source_order(tuple(lw.diagnostics)), names)
+
+
+def _after_header(tree: ast.Module) -> int:
+    """The line of the first statement after the docstring and future imports."""
+    for node in tree.body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not (docstring or future):
+            return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    return 1
+
+
+def _mark(lw: Lowering, tree: ast.Module) -> tuple[Fix, ...]:
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if len(functions) != 1 or not lw.prefix:
+        return ()
+    at = (functions[0].lineno, 1)
+    return (Fix("mark the function as a kernel", (Edit(at, at, f"@{lw.prefix}kernel\n"),)),)
+
+
+def _check_dims(lw: Lowering) -> None:
+    for name in lw.dim_values:
+        if name not in lw.sizes:
+            near = difflib.get_close_matches(name, list(lw.sizes), 1)
+            hint = f"did you mean `{near[0]}`?" if near else None
+            available = ", ".join(f"`{size}`" for size in lw.sizes) or "none"
+            span = Span(lw.source.path)
+            reason = "the file has no such size"
+            lw.diagnostics.append(error("AK802", span, name=name, reason=reason, available=available, hint=hint))
+
+
+def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Kernel:
+    lw.scopes.append({})
+    if not node.name.isascii():
+        lw.diagnostics.append(lw.diagnostic("AK123", node, name=node.name))
+    signature = read_signature(lw, node, settings)
+    _check_settings(lw, node, signature, settings)
+    lw.run(node.body)
+    _check_whole(lw, node, signature)
+    statics = tuple(
+        (name, lw.dim_values[name]) for name, info in lw.sizes.items() if info.static and name in lw.dim_values
+    )
+    ops = tuple(op for op in lw.builder.ops if op.name == "grid")
+    return Kernel(
+        node.name,
+        "tile",
+        tuple(signature.params),
+        ops,
+        tuple(lw.used_sizes.values()),
+        {
+            "source_name": PurePath(lw.source.path).name,
+            "defaults": tuple(signature.defaults),
+            "statics": statics,
+            "settings": tuple(signature.settings),
+        },
+    )
+
+
+def _check_settings(
+    lw: Lowering, node: ast.FunctionDef, signature: Signature, settings: Mapping[str, Scalar]
+) -> None:
+    for name in settings:
+        if name not in signature.setting_names:
+            near = difflib.get_close_matches(name, signature.setting_names, 1)
+            hint = f"did you mean `{near[0]}`?" if near else None
+            available = ", ".join(f"`{known}`" for known in signature.setting_names) or "none"
+            reason = "the kernel has no such compile-time parameter"
+            span = lw.header(node)
+            lw.diagnostics.append(error("AK804", span, name=name, reason=reason, available=available, hint=hint))
+
+
+def _check_whole(lw: Lowering, node: ast.FunctionDef, signature: Signature) -> None:
+    """What only the whole kernel shows: a grid, and a store to every output."""
+    if lw.abandoned:
+        return
+    if lw.n_grids == 0:
+        if not any(d.code == "AK110" for d in lw.diagnostics):
+            lw.diagnostics.append(error("AK111", lw.header(node), kernel=node.name))
+        return
+    for name, argument in signature.outputs.items():
+        if name not in lw.written:
+            lw.diagnostics.append(lw.diagnostic("AK310", argument, name=name))
+

@@ -1,0 +1,231 @@
+"""The state of lowering one kernel: names, diagnostics, operations emitted so far.
+
+Knows no syntax: handlers of statements and expressions come in as tables.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from agentkern.compiler.frontend.source import Located, Source
+from agentkern.compiler.frontend.values import POISON, BlockVar, Extent, FrontValue, Poison, Tile
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Builder, SizeInfo, Value
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.tile_ops import TILE_OPS
+from agentkern.compiler.ir.types import TileType
+from agentkern.diagnostics import Diagnostic, Fix, Label, Span, error
+from agentkern.dsl.dtypes import DTYPES
+
+MAX_OPERATIONS = 50_000
+I64 = DTYPES["i64"]
+
+
+class Rejected(Exception):
+    """Unwinds to the expression or statement whose diagnostic it carries."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.code)
+        self.diagnostic = diagnostic
+
+
+class Poisoned(Exception):
+    """Unwinds an expression one of whose parts was rejected already."""
+
+
+class TooLarge(Exception):
+    """Unwinds the whole kernel when it exceeds the limit on operations."""
+
+
+ExpressionHandler = Callable[["Lowering", ast.expr], FrontValue]
+StatementHandler = Callable[["Lowering", ast.stmt], None]
+
+
+@dataclass(slots=True)
+class GridState:
+    """The grid being lowered: its variables by their symbol, and its accesses to outputs."""
+
+    blocks: dict[str, BlockVar] = field(default_factory=dict)
+    reads: dict[str, list[ast.expr]] = field(default_factory=dict)
+    writes: set[str] = field(default_factory=set)
+    names: tuple[str, ...] = ()
+    call: ast.Call | None = None
+
+
+class Lowering:
+    """One kernel (or the module's own statements) being lowered."""
+
+    def __init__(
+        self,
+        source: Source,
+        expressions: Mapping[type[ast.expr], ExpressionHandler],
+        statements: Mapping[type[ast.stmt], StatementHandler],
+    ) -> None:
+        self.source = source
+        self.expressions = expressions
+        self.statements = statements
+        self.builder = Builder(TILE_OPS)
+        self.diagnostics: list[Diagnostic] = []
+        self.scopes: list[dict[str, FrontValue]] = [{}]
+        self.deferred: dict[str, ast.expr] = {}
+        self.sizes: dict[str, SizeInfo] = {}
+        self.used_sizes: dict[str, SizeInfo] = {}
+        self.prefix = "ak."
+        self.grid: GridState | None = None
+        self.written: set[str] = set()
+        self.n_grids = 0
+        self.n_ops = 0
+        self.symbols: dict[str, int] = {}
+        # Set when part of the body could not be read: what it writes is unknown then.
+        self.abandoned = False
+        self.in_module = False
+        self.dim_values: dict[str, int] = {}
+        self.reported_sizes: set[str] = set()
+        self.first_statement = 1
+
+    # Diagnostics
+
+    def diagnostic(
+        self,
+        code: str,
+        node: Located,
+        *,
+        fixes: tuple[Fix, ...] = (),
+        labels: tuple[Label, ...] = (),
+        hint: str | None = None,
+        **fields: object,
+    ) -> Diagnostic:
+        """A diagnostic at a node."""
+        return error(code, self.source.span(node), fixes=fixes, labels=labels, hint=hint, **fields)
+
+    def fail(
+        self,
+        code: str,
+        node: Located,
+        *,
+        fixes: tuple[Fix, ...] = (),
+        labels: tuple[Label, ...] = (),
+        hint: str | None = None,
+        **fields: object,
+    ) -> NoReturn:
+        """Give up the expression or statement being handled, with a diagnostic."""
+        raise Rejected(self.diagnostic(code, node, fixes=fixes, labels=labels, hint=hint, **fields))
+
+    def label(self, node: Located, text: str) -> Label:
+        """A label at a node."""
+        return Label(self.source.span(node), text)
+
+    def header(self, node: ast.FunctionDef) -> Span:
+        """The span of a function's first line."""
+        line = self.source.lines[node.lineno - 1]
+        return Span(self.source.path, (node.lineno, len(line) - len(line.lstrip()) + 1), (node.lineno, len(line) + 1))
+
+    # Expressions and statements
+
+    def evaluate(self, node: ast.expr) -> FrontValue:
+        """The value of an expression; poison when it was rejected."""
+        handler = self.expressions.get(type(node), self.expressions[ast.expr])
+        try:
+            return handler(self, node)
+        except Rejected as e:
+            self.diagnostics.append(e.diagnostic)
+        except Poisoned:
+            pass
+        return POISON
+
+    def need(self, *nodes: ast.expr) -> list[FrontValue]:
+        """The values of expressions, all evaluated; gives up if one of them was rejected."""
+        values = [self.evaluate(node) for node in nodes]
+        if any(isinstance(value, Poison) for value in values):
+            raise Poisoned
+        return values
+
+    def need_one(self, node: ast.expr) -> FrontValue:
+        """The value of one expression; gives up if it was rejected."""
+        return self.need(node)[0]
+
+    def run(self, body: Sequence[ast.stmt]) -> None:
+        """Lower statements in order; one that is rejected does not stop the next."""
+        for statement in body:
+            handler = self.statements.get(type(statement), self.statements[ast.stmt])
+            try:
+                handler(self, statement)
+            except Rejected as e:
+                self.diagnostics.append(e.diagnostic)
+            except Poisoned:
+                continue
+
+    # Names
+
+    def lookup(self, name: str) -> FrontValue | None:
+        """What a name is bound to, from the inside out."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                value = scope[name]
+                if isinstance(value, Extent):
+                    self.use_sizes(value.extent)
+                return value
+        if name in self.deferred:
+            return self.evaluate(self.deferred[name])
+        return None
+
+    def bind(self, name: str, value: FrontValue) -> None:
+        """Bind a name in the innermost scope."""
+        self.scopes[-1][name] = value
+        if isinstance(value, Tile) and value.value.name is None:
+            value.value.name = name
+
+    def use_sizes(self, extent: int | Dim) -> None:
+        """Note that the kernel depends on the sizes of an expression."""
+        for name in dims.symbols(extent):
+            if name in self.sizes:
+                self.used_sizes.setdefault(name, self.sizes[name])
+
+    def open_sizes(self, node: ast.expr) -> list[str]:
+        """Static sizes without a number that an expression mentions."""
+        names = [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+        values = [value for name in names if isinstance(value := self.lookup(name), Extent)]
+        found = [name for value in values for name in dims.symbols(value.extent)]
+        return [name for name in dict.fromkeys(found) if name in self.sizes and self.sizes[name].static]
+
+    def visible_names(self) -> list[str]:
+        """Every name in scope, to offer the nearest one."""
+        return [*dict.fromkeys(name for scope in self.scopes for name in scope), *self.deferred]
+
+    # Operations
+
+    def emit(
+        self,
+        name: str,
+        operands: tuple[Value, ...],
+        type_: TileType,
+        node: Located,
+        attrs: Mapping[str, object] | None = None,
+    ) -> Value:
+        """Append an operation with one result, at the place of a node."""
+        self.count_op()
+        self.builder.location = self.source.location(node)
+        return self.builder.value(name, operands, type_, attrs)
+
+    def count_op(self) -> None:
+        """Count an operation against the limit."""
+        self.n_ops += 1
+        if self.n_ops > MAX_OPERATIONS:
+            raise TooLarge
+
+    def free_block(self, extent: int | Dim) -> BlockVar | None:
+        """The block whose size the compiler chooses, if an axis of this extent depends on one."""
+        block = self.block_of(extent)
+        return block if block is not None and block.type.block is None else None
+
+    def block_of(self, extent: int | Dim) -> BlockVar | None:
+        """The block that an axis' extent depends on, if any."""
+        if self.grid is None or isinstance(extent, int):
+            return None
+        for name in dims.symbols(extent):
+            if name in self.grid.blocks:
+                return self.grid.blocks[name]
+        return None

@@ -1,0 +1,204 @@
+"""Attributes and methods of values: `t.index`, `x.to(ak.f32)`, `x.T`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable
+
+from agentkern.compiler.frontend.arguments import Argument, Form, bind, form
+from agentkern.compiler.frontend.conversion import as_tile, cast, constant, is_compile_time, weak_tile
+from agentkern.compiler.frontend.later import FOREIGN_METHODS
+from agentkern.compiler.frontend.literals import misfit
+from agentkern.compiler.frontend.lowering import I64, Lowering
+from agentkern.compiler.frontend.operations import OPERATIONS
+from agentkern.compiler.frontend.shapes import axes_of, dtype_of, reshape, swap_axes, transpose
+from agentkern.compiler.frontend.values import (
+    BlockVar,
+    Extent,
+    FrontValue,
+    Number,
+    Tensor,
+    Text,
+    Tile,
+    Tuple,
+    describe,
+    number_text,
+    shape_text,
+)
+from agentkern.compiler.ir.types import TileType
+from agentkern.diagnostics import Fix
+
+Arguments = dict[str, Argument]
+MethodRule = Callable[[Lowering, FrontValue, Arguments, ast.Call], FrontValue]
+BLOCK_ATTRIBUTES = ("index", "ordinal", "start", "end")
+_TO = form("x.to(dtype, rounding='nearest', bits=None, saturate=True)")
+_BITCAST = form("x.bitcast(dtype)")
+
+
+def _to(lw: Lowering, value: FrontValue, arguments: Arguments, node: ast.Call) -> FrontValue:
+    dtype = dtype_of(lw, arguments["dtype"])
+    saturate = True
+    if "saturate" in arguments:
+        given = arguments["saturate"]
+        if not isinstance(given.value, Number) or not isinstance(given.value.value, bool):
+            lw.fail("AK218", given.node, what="`saturate`")
+        saturate = given.value.value
+    rounding = arguments.get("rounding")
+    if "bits" in arguments or (rounding is not None and rounding.value != Text("nearest")):
+        lw.fail("AK601", node, name="rounding other than to nearest", instead="leave `rounding=` out")
+    if isinstance(value, Number):
+        return _number_to(lw, value, arguments["dtype"], node)
+    receiver = _receiver(node)
+    if is_compile_time(value):
+        return weak_tile(lw, value, dtype, receiver)
+    tile = as_tile(lw, value, receiver, ".to")
+    if saturate or dtype.bits != 8 or not dtype.is_float:
+        return cast(lw, tile, dtype, node)
+    type_ = tile.type.with_dtype(dtype)
+    return Tile(lw.emit("cast", (tile.value,), type_, node, {"saturate": False}))
+
+
+def _number_to(lw: Lowering, value: Number, dtype: Argument, node: ast.Call) -> Tile:
+    wanted = dtype_of(lw, dtype)
+    number = value.value
+    if isinstance(number, float) and not wanted.is_float:
+        lw.fail("AK502", node, value=number_text(number), dtype=wanted.name)
+    reason = misfit(wanted, number)
+    if reason is not None:
+        hint = "choose a dtype that holds it"
+        lw.fail("AK501", node, value=number_text(number), dtype=wanted.name, reason=reason, hint_text=hint)
+    return constant(lw, wanted, number, node)
+
+
+def _bitcast(lw: Lowering, value: FrontValue, arguments: Arguments, node: ast.Call) -> FrontValue:
+    dtype = dtype_of(lw, arguments["dtype"])
+    tile = as_tile(lw, value, _receiver(node), ".bitcast")
+    if tile.dtype.bits != dtype.bits or "bool" in (tile.dtype.kind, dtype.kind):
+        lw.fail(
+            "AK220",
+            node,
+            got=tile.dtype.name,
+            got_bits=tile.dtype.bits,
+            wanted=dtype.name,
+            wanted_bits=dtype.bits,
+        )
+    if tile.dtype is dtype:
+        return tile
+    return Tile(lw.emit("bitcast", (tile.value,), tile.type.with_dtype(dtype), node))
+
+
+def _receiver(node: ast.Call) -> ast.expr:
+    assert isinstance(node.func, ast.Attribute)
+    return node.func.value
+
+
+METHODS: dict[str, tuple[Form, MethodRule]] = {"to": (_TO, _to), "bitcast": (_BITCAST, _bitcast)}
+
+
+def _positional(lw: Lowering, node: ast.Call, text: str) -> list[Argument]:
+    if node.keywords or not node.args or any(isinstance(item, ast.Starred) for item in node.args):
+        lw.fail("AK122", node, name=text.split("(")[0], reason="it takes plain arguments", form=text)
+    values = lw.need(*node.args)
+    return [Argument(value, item) for value, item in zip(values, node.args, strict=True)]
+
+
+def _transpose_call(lw: Lowering, tile: Tile, node: ast.Call) -> Tile:
+    given = _positional(lw, node, "x.transpose(0, 2, 1)")
+    values = given[0].value if len(given) == 1 else Tuple(tuple(argument.value for argument in given))
+    if not isinstance(values, Tuple):
+        values = Tuple((values,))
+    axes_of(lw, Argument(values, node), tile.shape)
+    order = tuple(int(v.value) % len(tile.shape) for v in values.items if isinstance(v, Number))
+    if len(order) != len(tile.shape):
+        reason = f"{len(order)} axes for shape {shape_text(tile.shape)}"
+        lw.fail("AK122", node, name="x.transpose", reason=reason, form="x.transpose(0, 2, 1)")
+    return transpose(lw, tile, order, node)
+
+
+def method(lw: Lowering, value: FrontValue, node: ast.Call) -> FrontValue:
+    """`value.name(...)`. Errors: AK122, AK204, AK603 and the method's."""
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    if isinstance(value, Tensor) and name in ("reshape", "transpose", "bitcast"):
+        instead = f"read it first: `{value.name}[...].{name}(...)`"
+        lw.fail("AK601", node, name=f".{name}` of a tensor `{value.name}", instead=instead)
+    if name in METHODS and isinstance(value, Tile | Extent | Number | Tensor | BlockVar):
+        form_, rule = METHODS[name]
+        return rule(lw, value, bind(lw, f".{name}", form_, node), node)
+    if name == "reshape" and isinstance(value, Tile):
+        return reshape(lw, value, _positional(lw, node, "x.reshape(t, -1, 128)"), node)
+    if name == "transpose" and isinstance(value, Tile):
+        return _transpose_call(lw, value, node)
+    return _no_attribute(lw, value, node.func, node)
+
+
+def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> FrontValue:
+    """`t.index`, `t.ordinal`, `t.start`, `t.end`. Errors: AK401, AK402."""
+    name = node.attr
+    if name not in BLOCK_ATTRIBUTES:
+        fixes = (lw.source.replace(node, block.name, f"use `{block.name}`"),) if name in ("size", "extent") else ()
+        near = difflib.get_close_matches(name, BLOCK_ATTRIBUTES, 1)
+        if near:
+            fixes = (lw.source.replace(node, f"{block.name}.{near[0]}", f"write `.{near[0]}`"),)
+        lw.fail("AK402", node, block=block.name, attribute=name, fixes=fixes)
+    if name == "index":
+        if block.scalar is not None:
+            return block.scalar
+        return Tile(lw.emit("index", (block.value,), TileType(I64, (block.type.current,)), node))
+    if block.type.block is None:
+        lw.fail("AK401", node, block=block.name, attribute=name, fixes=_written_block(lw, block))
+    return Tile(lw.emit(name, (block.value,), TileType(I64), node))
+
+
+def _written_block(lw: Lowering, block: BlockVar) -> tuple[Fix, ...]:
+    if lw.grid is None or lw.grid.call is None:
+        return ()
+    call, names = lw.grid.call, lw.grid.names
+    if any(keyword.arg == "block" for keyword in call.keywords):
+        return ()
+    blocks = ", ".join("128" if name == block.name else "None" for name in names)
+    text = f", block=({blocks})" if len(names) > 1 else ", block=128"
+    return (lw.source.insert_before_end(call, text, "write a block of 128"),)
+
+
+def handle_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute) -> FrontValue:
+    """An attribute that is not called. Errors: AK204, AK219, AK401, AK402."""
+    if isinstance(value, BlockVar):
+        return block_attribute(lw, value, node)
+    if node.attr == "T" and isinstance(value, Tile):
+        return swap_axes(lw, value, node)
+    if node.attr == "T" and isinstance(value, Tensor):
+        instead = f"read it first: `{value.name}[...].T`"
+        lw.fail("AK601", node, name=f".T` of a tensor `{value.name}", instead=instead)
+    return _no_attribute(lw, value, node, None)
+
+
+def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: ast.Call | None) -> FrontValue:
+    name = node.attr
+    known = FOREIGN_METHODS.get(name)
+    fixes: tuple[Fix, ...] = ()
+    receiver = lw.source.text_of(node.value)
+    offered = [*METHODS, "reshape", "transpose", "T"] if isinstance(value, Tile) else []
+    near = difflib.get_close_matches(name, offered, 1, 0.7)
+    if name in OPERATIONS and isinstance(value, Tile):
+        hint = f"write `ak.{name}({receiver}, ...)`"
+        if call is not None and lw.prefix:
+            given = [receiver, *map(lw.source.text_of, call.args), *map(lw.source.text_of, call.keywords)]
+            text = f"{lw.prefix}{name}({', '.join(given)})"
+            fixes = (lw.source.replace(call, text, f"call `ak.{name}`"),)
+    elif known is not None and known.startswith("="):
+        hint = f"write `.{known[1:]}`"
+        fixes = (lw.source.replace(node, f"{receiver}.{known[1:]}", f"write `.{known[1:]}`"),)
+    elif known is not None:
+        hint = known
+        if known.startswith("convert: `") and call is not None and lw.prefix:
+            text = known.removeprefix("convert: `").removesuffix("`").replace("ak.", lw.prefix)
+            fixes = (lw.source.replace(call, f"{receiver}{text}", "convert it"),)
+    elif near:
+        hint = f"did you mean `.{near[0]}`?"
+        fixes = (lw.source.replace(node, f"{receiver}.{near[0]}", f"write `.{near[0]}`"),)
+    else:
+        hint = "tiles have `.to`, `.bitcast`, `.reshape`, `.transpose` and `.T`"
+    kind = describe(value)
+    lw.fail("AK204", node, kind=kind, name=f".{name}", hint_text=hint, fixes=fixes)

@@ -1,0 +1,161 @@
+"""The module level of a kernel file: imports of agentkern, literals, sizes, functions."""
+
+from __future__ import annotations
+
+import ast
+
+from agentkern.compiler.frontend.expressions import PUBLIC, public_value
+from agentkern.compiler.frontend.lowering import Lowering, Rejected
+from agentkern.compiler.frontend.values import (
+    POISON,
+    Extent,
+    FrontValue,
+    Function,
+    Module,
+    Nothing,
+    Number,
+    Poison,
+    PythonName,
+    Text,
+    Tile,
+    Tuple,
+    TypeName,
+    describe,
+)
+from agentkern.diagnostics import error
+
+PACKAGE = "agentkern"
+Functions = dict[str, ast.FunctionDef]
+
+
+def read_module(lw: Lowering, tree: ast.Module) -> Functions:
+    """Bind the module's names and return its kernels, in order."""
+    kernels: Functions = {}
+    for node in tree.body:
+        try:
+            _statement(lw, node, kernels)
+        except Rejected as e:
+            lw.diagnostics.append(e.diagnostic)
+    return kernels
+
+
+def _statement(lw: Lowering, node: ast.stmt, kernels: Functions) -> None:
+    match node:
+        case ast.Import():
+            _import(lw, node)
+        case ast.ImportFrom():
+            _import_from(lw, node)
+        case ast.Assign(targets=[target]):
+            _assign(lw, target, node.value)
+        case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+            _assign(lw, target, value)
+        case ast.FunctionDef():
+            _function(lw, node, kernels)
+        case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
+            return
+        case _:
+            lw.fail("AK107", node, what=_what(node))
+
+
+def _what(node: ast.stmt) -> str:
+    names: dict[type[ast.stmt], str] = {
+        ast.ClassDef: "a class",
+        ast.Expr: "an expression",
+        ast.If: "`if`",
+        ast.For: "`for`",
+        ast.While: "`while`",
+        ast.AsyncFunctionDef: "`async def`",
+        ast.Assign: "a chained assignment",
+    }
+    return names.get(type(node), f"`{type(node).__name__.lower()}`")
+
+
+def _import(lw: Lowering, node: ast.Import) -> None:
+    for alias in node.names:
+        if alias.name != PACKAGE:
+            _foreign_import(lw, node, alias.name)
+        lw.bind(alias.asname or alias.name, Module())
+        lw.prefix = f"{alias.asname or alias.name}."
+
+
+def _foreign_import(lw: Lowering, node: ast.Import | ast.ImportFrom, module: str) -> None:
+    for alias in node.names:
+        lw.bind((alias.asname or alias.name).split(".")[0], POISON)
+    fixes = ()
+    if len(node.names) == 1:
+        _, _, line, column = lw.source.location(node)
+        end = (line + 1, 1) if line < len(lw.source.lines) else (line, column)
+        fixes = (lw.source.delete((node.lineno, 1), end, "remove the import"),)
+    lw.fail("AK108", node, module=module, fixes=fixes)
+
+
+def _import_from(lw: Lowering, node: ast.ImportFrom) -> None:
+    if node.module == "__future__" and not node.level:
+        return
+    if node.module != PACKAGE or node.level:
+        _foreign_import(lw, node, f"{'.' * node.level}{node.module or ''}")
+    if not any(isinstance(value, Module) for value in lw.scopes[0].values()):
+        lw.prefix = ""
+    for alias in node.names:
+        name = alias.asname or alias.name
+        lw.bind(name, POISON)
+        if alias.name == "*":
+            for public in PUBLIC:
+                lw.bind(public, public_value(lw, public, node))
+            continue
+        lw.bind(name, public_value(lw, alias.name, alias))
+
+
+def _assign(lw: Lowering, target: ast.expr, value: ast.expr) -> None:
+    if isinstance(target, ast.Name):
+        _bind(lw, target, value, lw.evaluate(value))
+        return
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for item, part in zip(target.elts, value.elts, strict=True):
+            _assign(lw, item, part)
+        return
+    lw.fail("AK107", target, what="this assignment")
+
+
+def _bind(lw: Lowering, target: ast.Name, node: ast.expr, value: FrontValue) -> None:
+    if target.id in lw.scopes[0] and not isinstance(lw.scopes[0][target.id], Poison):
+        lw.bind(target.id, POISON)
+        lw.fail("AK114", target, name=target.id, what="name at module level")
+    match value:
+        case Number() | Extent() | Text() | TypeName() | Nothing() | Poison():
+            lw.bind(target.id, value)
+        case Tuple(items) if all(isinstance(item, Number | Extent | Text | TypeName) for item in items):
+            lw.bind(target.id, value)
+        case Tile():
+            # It waits for a static size: each use evaluates it where it stands.
+            lw.deferred[target.id] = node
+        case _:
+            lw.bind(target.id, POISON)
+            lw.fail("AK107", node, what=describe(value))
+
+
+def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
+    values = [_decorator(lw, decorator) for decorator in node.decorator_list]
+    is_kernel = bool(values)
+    if node.name in lw.scopes[0]:
+        what = "kernel" if node.name in kernels else "name at module level"
+        lw.diagnostics.append(error("AK114", lw.header(node), name=node.name, what=what))
+    lw.bind(node.name, PythonName(node.name, "kernel" if is_kernel else "function"))
+    if is_kernel:
+        kernels[node.name] = node
+
+
+def _decorator(lw: Lowering, node: ast.expr) -> FrontValue:
+    callee = node.func if isinstance(node, ast.Call) else node
+    value = lw.evaluate(callee)
+    if value == Function("kernel") and isinstance(node, ast.Call):
+        fixes = (lw.source.replace(node, lw.source.text_of(callee), "leave the parentheses out"),)
+        if node.args or node.keywords:
+            found = lw.diagnostic("AK601", node, name="arguments of `ak.kernel`", instead="write `@ak.kernel`", fixes=fixes)
+        else:
+            found = lw.diagnostic("AK118", node, name="ak.kernel()", fixes=fixes)
+        lw.diagnostics.append(found)
+    elif value != Function("kernel") and not isinstance(value, Poison):
+        fixes = (lw.source.replace(node, f"{lw.prefix}kernel", "mark it as a kernel"),) if lw.prefix else ()
+        lw.diagnostics.append(lw.diagnostic("AK118", node, name=lw.source.text_of(node), fixes=fixes))
+    return value

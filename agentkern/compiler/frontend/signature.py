@@ -1,0 +1,255 @@
+"""A kernel's parameters: tensors, run-time scalars, compile-time values."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agentkern.compiler.frontend.conversion import ARITHMETIC
+from agentkern.compiler.frontend.literals import converted, misfit
+from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
+from agentkern.compiler.frontend.values import (
+    POISON,
+    BlockVar,
+    Extent,
+    FrontValue,
+    Function,
+    Number,
+    Tensor,
+    Text,
+    Tile,
+    TypeName,
+    describe,
+    number_text,
+)
+from agentkern.compiler.ir.core import Value
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import Access, TensorType, TileType
+from agentkern.diagnostics import Edit, Fix
+from agentkern.dsl.dtypes import DType
+
+Scalar = int | float | bool
+_ACCESS: dict[str, Access] = {"In": "in", "Out": "out"}
+_SETTING_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "static_int": ("an integer", (int,)),
+    "static_bool": ("`True` or `False`", (bool,)),
+    "static_float": ("a number", (int, float)),
+}
+
+
+@dataclass(slots=True)
+class Signature:
+    """What the parameters give: values in order, defaults of scalars, compile-time values, where each stands."""
+
+    params: list[Value] = field(default_factory=list)
+    defaults: list[tuple[str, Scalar]] = field(default_factory=list)
+    settings: list[tuple[str, Scalar]] = field(default_factory=list)
+    outputs: dict[str, ast.arg] = field(default_factory=dict)
+    setting_names: list[str] = field(default_factory=list)
+
+
+def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Signature:
+    """Bind a kernel's parameters in the innermost scope. Errors: AK114, AK115, AK123, AK203, AK213, AK214, AK602."""
+    signature = Signature()
+    _plain_parameters(lw, node)
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    defaults: list[ast.expr | None] = [*[None] * (len(arguments) - len(node.args.defaults)), *node.args.defaults]
+    pairs = list(zip(arguments, defaults, strict=True))
+    pairs += list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
+    seen: set[str] = set()
+    for argument, default in pairs:
+        lw.bind(argument.arg, POISON)
+        try:
+            if argument.arg in seen:
+                lw.fail("AK114", argument, name=argument.arg, what="parameter")
+            seen.add(argument.arg)
+            if not argument.arg.isascii():
+                lw.fail("AK123", argument, name=argument.arg)
+            _parameter(lw, signature, node, argument, default, settings)
+        except Rejected as e:
+            lw.diagnostics.append(e.diagnostic)
+        except Poisoned:
+            continue
+    return signature
+
+
+def _plain_parameters(lw: Lowering, node: ast.FunctionDef) -> None:
+    wrong: list[tuple[ast.arg, str]] = []
+    for starred, stars in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
+        if starred is not None:
+            wrong.append((starred, f"`{stars}{starred.arg}`"))
+            lw.bind(starred.arg, POISON)
+    wrong += [(argument, f"the keyword-only `{argument.arg}`") for argument in node.args.kwonlyargs]
+    wrong += [(argument, f"the positional-only `{argument.arg}`") for argument in node.args.posonlyargs]
+    for argument, what in wrong:
+        lw.diagnostics.append(lw.diagnostic("AK115", argument, what=what))
+    returns = node.returns
+    if returns is not None and not (isinstance(returns, ast.Constant) and returns.value is None):
+        lw.diagnostics.append(lw.diagnostic("AK115", returns, what="a return type", hint="kernels return nothing"))
+
+
+def _parameter(
+    lw: Lowering,
+    signature: Signature,
+    node: ast.FunctionDef,
+    argument: ast.arg,
+    default: ast.expr | None,
+    settings: Mapping[str, Scalar],
+) -> None:
+    name, annotation = argument.arg, argument.annotation
+    if annotation is None:
+        lw.fail("AK213", argument, name=name, reason="it has no annotation")
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        fixes = (lw.source.replace(annotation, annotation.value, "leave the quotes out"),)
+        lw.fail("AK213", annotation, name=name, reason="the annotation is a string", fixes=fixes)
+    _reject_later(lw, name, annotation)
+    if isinstance(annotation, ast.Subscript):
+        access = lw.need_one(annotation.value)
+        if not isinstance(access, Function) or access.name not in _ACCESS:
+            lw.fail("AK213", annotation, name=name, reason=f"{describe(access)} is not `ak.In` or `ak.Out`")
+        value = _tensor(lw, node, name, annotation, _ACCESS[access.name])
+        if default is not None:
+            lw.fail("AK214", default, name=name, reason="tensors have no default")
+        signature.params.append(value)
+        if _ACCESS[access.name] == "out":
+            signature.outputs[name] = argument
+        lw.bind(name, Tensor(value, name))
+        return
+    match lw.need_one(annotation):
+        case TypeName(dtype):
+            _scalar(lw, signature, argument, dtype, default)
+        case Function(kind) if kind in _SETTING_KINDS:
+            signature.setting_names.append(name)
+            _setting(lw, signature, argument, kind, default, settings)
+        case Function(kind) if kind in _ACCESS:
+            reason = f"`ak.{kind}` without dtype and sizes"
+            lw.fail("AK213", annotation, name=name, reason=reason, hint=f"write `ak.{kind}[ak.f32, T, H]`")
+        case other:
+            lw.fail("AK213", annotation, name=name, reason=f"{describe(other)} is not a parameter's type")
+
+
+def _reject_later(lw: Lowering, name: str, annotation: ast.expr) -> None:
+    if isinstance(annotation, ast.BinOp):
+        lw.fail("AK602", annotation, name=name, what="an optional tensor", instead="write one kernel per case")
+    call = annotation.func if isinstance(annotation, ast.Call) else None
+    if isinstance(call, ast.Attribute) and isinstance(call.value, ast.Subscript | ast.Call):
+        instead = "tensors are contiguous, and what they hold is not promised"
+        lw.fail("AK602", annotation, name=name, what=f"`.{call.attr}(...)`", instead=instead)
+
+
+def _tensor(lw: Lowering, node: ast.FunctionDef, name: str, annotation: ast.Subscript, access: Access) -> Value:
+    items = list(annotation.slice.elts) if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    dtype = lw.need_one(items[0]) if items else None
+    if not isinstance(dtype, TypeName):
+        at = items[0] if items else annotation
+        reason = "a dtype comes first" if dtype is None else f"a dtype comes first, not {describe(dtype)}"
+        lw.fail("AK213", at, name=name, reason=reason)
+    _unknown_sizes(lw, node, items[1:])
+    shape = tuple(_extent(lw, item, value) for item, value in zip(items[1:], lw.need(*items[1:]), strict=True))
+    for extent in shape:
+        lw.use_sizes(extent)
+    return Value(TensorType(dtype.dtype, shape, access), name)
+
+
+def _extent(lw: Lowering, node: ast.expr, value: FrontValue) -> int | Dim:
+    match value:
+        case Number(int() as number) if not isinstance(number, bool) and number >= 0:
+            return number
+        case Extent(extent):
+            return extent
+        case Number(number):
+            lw.fail("AK215", node, reason=number_text(number))
+        case Tile() | BlockVar():
+            lw.fail("AK215", node, reason=f"`{lw.source.text_of(node)}`")
+        case other:
+            lw.fail("AK215", node, reason=describe(other))
+
+
+def _unknown_sizes(lw: Lowering, node: ast.FunctionDef, items: list[ast.expr]) -> None:
+    """Report names that no size has, and give up the parameter if there are any."""
+    unknown = False
+    for item in items:
+        for child in ast.walk(item):
+            if not isinstance(child, ast.Name) or lw.lookup(child.id) is not None or not lw.prefix:
+                continue
+            unknown = True
+            if child.id in lw.reported_sizes:
+                continue
+            lw.reported_sizes.add(child.id)
+            lw.diagnostics.append(
+                lw.diagnostic("AK203", child, name=child.id, fixes=_define(lw, node, child.id))
+            )
+    if unknown:
+        raise Poisoned
+
+
+def _define(lw: Lowering, node: ast.FunctionDef, name: str) -> tuple[Fix, ...]:
+    line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    text = f'{name} = {lw.prefix}dim("{name}")\n\n\n'
+    fixes = [Fix(f"define `{name}`", (Edit((line, 1), (line, 1), text),))]
+    near = difflib.get_close_matches(name, list(lw.sizes), 1, 0.6)
+    if near:
+        fixes[0] = Fix(f"define `{name}` (or write `{near[0]}`)", fixes[0].edits)
+    return tuple(fixes)
+
+
+def _scalar(
+    lw: Lowering, signature: Signature, argument: ast.arg, dtype: DType, default: ast.expr | None
+) -> None:
+    name = argument.arg
+    if dtype.name not in ARITHMETIC and dtype.kind != "bool":
+        lw.fail("AK213", argument, name=name, reason=f"a scalar cannot be {dtype.name}", hint="use `ak.f32`")
+    value = Value(TileType(dtype), name)
+    signature.params.append(value)
+    lw.bind(name, Tile(value))
+    if default is None:
+        return
+    number = lw.need_one(default)
+    if not isinstance(number, Number):
+        lw.fail("AK214", default, name=name, reason=f"{describe(number)} is not a literal")
+    reason = _misfit(dtype, number.value)
+    if reason is not None:
+        lw.fail("AK214", default, name=name, reason=reason)
+    signature.defaults.append((name, converted(dtype, number.value)))
+
+
+def _misfit(dtype: DType, value: Scalar) -> str | None:
+    if isinstance(value, bool) != (dtype.kind == "bool") or (isinstance(value, float) and not dtype.is_float):
+        return f"{number_text(value)} is not a {dtype}"
+    reason = misfit(dtype, value)
+    return None if reason is None else f"{number_text(value)} does not fit {dtype}: {reason}"
+
+
+def _setting(
+    lw: Lowering,
+    signature: Signature,
+    argument: ast.arg,
+    kind: str,
+    default: ast.expr | None,
+    settings: Mapping[str, Scalar],
+) -> None:
+    name = argument.arg
+    words, types = _SETTING_KINDS[kind]
+
+    def typed(value: Scalar) -> Scalar | None:
+        if isinstance(value, bool) != (kind == "static_bool") or not isinstance(value, types):
+            return None
+        return float(value) if kind == "static_float" else value
+
+    chosen: Scalar | None = None
+    if default is not None:
+        given = lw.need_one(default)
+        if isinstance(given, Text) or not isinstance(given, Number) or typed(given.value) is None:
+            lw.fail("AK214", default, name=name, reason=f"{describe(given)} is not {words}")
+        chosen = typed(given.value)
+    if name in settings:
+        chosen = typed(settings[name])
+        if chosen is None:
+            available = f"`{name}`, {words}"
+            lw.fail("AK804", argument, name=name, reason=f"{settings[name]!r} is not {words}", available=available)
+    if chosen is None:
+        lw.fail("AK804", argument, name=name, reason="it has no value and no default", available=f"`{name}`, {words}")
+    signature.settings.append((name, chosen))
+    lw.bind(name, Number(chosen))

@@ -1,0 +1,150 @@
+"""Statements of a kernel's body: the table from syntax to handler."""
+
+from __future__ import annotations
+
+import ast
+
+from agentkern.compiler.frontend.expressions import condition
+from agentkern.compiler.frontend.grids import handle_for
+from agentkern.compiler.frontend.later import STATEMENTS
+from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected, StatementHandler
+from agentkern.compiler.frontend.operators import operate
+from agentkern.compiler.frontend.recovery import forget
+from agentkern.compiler.frontend.subscripts import store
+from agentkern.compiler.frontend.values import POISON, FrontValue, Poison, Tensor, Tile, Tuple, describe
+
+
+def _bind_target(lw: Lowering, target: ast.expr, value: FrontValue, value_node: ast.expr) -> None:
+    match target:
+        case ast.Name(id=name):
+            lw.bind(name, value)
+        case ast.Subscript():
+            _store(lw, target, value, value_node)
+        case ast.Tuple() | ast.List():
+            _unpack(lw, target, value, value_node)
+        case ast.Attribute():
+            lw.fail("AK105", target, what="an assignment to an attribute", instead="assign to a name or store to a tensor")
+        case _:
+            lw.fail("AK105", target, what="this assignment", instead="assign to names, or store: `out[...] = value`")
+
+
+def _unpack(lw: Lowering, target: ast.Tuple | ast.List, value: FrontValue, value_node: ast.expr) -> None:
+    if isinstance(value, Poison):
+        for item in target.elts:
+            _bind_target(lw, item, POISON, value_node)
+        return
+    if not isinstance(value, Tuple) or len(value.items) != len(target.elts):
+        for item in target.elts:
+            if isinstance(item, ast.Name):
+                lw.bind(item.id, POISON)
+        got = f"{len(value.items)} values" if isinstance(value, Tuple) else describe(value)
+        what = f"unpacking {got} into {len(target.elts)} names"
+        lw.fail("AK105", target, what=what, instead="give one name per value")
+    for item, part in zip(target.elts, value.items, strict=True):
+        _bind_target(lw, item, part, value_node)
+
+
+def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: ast.expr) -> None:
+    match lw.evaluate(target.value):
+        case Tensor() as tensor:
+            if isinstance(value, Poison):
+                _note_write(lw, tensor)
+                # The subscripts are still checked.
+                for item in ast.walk(target.slice):
+                    if isinstance(item, ast.Name):
+                        lw.evaluate(item)
+                return
+            store(lw, tensor, target, value, value_node)
+        case Poison():
+            return
+        case Tile():
+            name = lw.source.text_of(target.value)
+            lw.fail("AK313", target, name=name)
+        case other:
+            lw.fail("AK223", target.value, what=describe(other), operation="a store", hint_text="store to an `ak.Out`")
+
+
+def _note_write(lw: Lowering, tensor: Tensor) -> None:
+    if lw.grid is not None:
+        lw.grid.writes.add(tensor.name)
+
+
+def _assign(lw: Lowering, node: ast.stmt) -> None:
+    assert isinstance(node, ast.Assign)
+    value = lw.evaluate(node.value)
+    for target in node.targets:
+        _bind_target(lw, target, value, node.value)
+
+
+def _annotated(lw: Lowering, node: ast.stmt) -> None:
+    assert isinstance(node, ast.AnnAssign)
+    if isinstance(node.target, ast.Name):
+        lw.bind(node.target.id, POISON)
+    start, end = lw.source.location(node.target), lw.source.location(node.annotation)
+    fixes = (lw.source.delete((start[2], start[3]), (end[2], end[3]), "leave the annotation out"),)
+    lw.fail("AK105", node, what="an annotation in a kernel", instead="write `name = value`", fixes=fixes)
+
+
+def _augmented(lw: Lowering, node: ast.stmt) -> None:
+    assert isinstance(node, ast.AugAssign)
+    if isinstance(node.target, ast.Subscript):
+        receiver = lw.need_one(node.target.value)
+        if isinstance(receiver, Tile):
+            lw.fail("AK313", node.target, name=lw.source.text_of(node.target.value))
+        load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
+        _store(lw, node.target, _result(lw, node, load), node.value)
+        return
+    if not isinstance(node.target, ast.Name):
+        lw.fail("AK105", node.target, what="this assignment", instead="assign to a name")
+    load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    lw.bind(node.target.id, _result(lw, node, load))
+
+
+def _result(lw: Lowering, node: ast.AugAssign, load: ast.expr) -> FrontValue:
+    try:
+        values = lw.need(load, node.value)
+    except Poisoned:
+        return POISON
+    return operate(lw, node.op, values, [load, node.value], node)
+
+
+def _if(lw: Lowering, node: ast.stmt) -> None:
+    assert isinstance(node, ast.If)
+    try:
+        chosen = node.body if condition(lw, node.test) else node.orelse
+    except (Rejected, Poisoned):
+        forget(lw, node)
+        raise
+    lw.run(chosen)
+
+
+def _expression(lw: Lowering, node: ast.stmt) -> None:
+    assert isinstance(node, ast.Expr)
+    if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return
+    lw.need_one(node.value)
+    lw.fail("AK119", node)
+
+
+def _pass(lw: Lowering, node: ast.stmt) -> None:
+    del lw, node
+
+
+def _unsupported(lw: Lowering, node: ast.stmt) -> None:
+    name = type(node).__name__
+    what, instead = STATEMENTS.get(name, (f"`{name}`", "use the statements of the language"))
+    if hasattr(node, "body"):
+        forget(lw, node)
+    lw.fail("AK105", node, what=what, instead=instead)
+
+
+HANDLERS: dict[type[ast.stmt], StatementHandler] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.For: handle_for,
+    ast.If: _if,
+    ast.Expr: _expression,
+    ast.Pass: _pass,
+    ast.stmt: _unsupported,
+}

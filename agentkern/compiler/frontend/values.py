@@ -1,0 +1,206 @@
+"""What an expression of kernel text stands for in the front end. Data only.
+
+`Number`, a static `Extent` and a weak `Tile` are compile-time values: they take the other operand's dtype.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Value
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.dsl.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A compile-time int, float (f64) or bool."""
+
+    value: int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A size expression without a number; `static` when every size in it is fixed at compile time."""
+
+    extent: Dim
+    static: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """An array value. `weak`: a compile-time value that has no number yet (a static size is open)."""
+
+    value: Value
+    weak: bool = False
+
+    @property
+    def type(self) -> TileType:
+        """The tile's type."""
+        assert isinstance(self.value.type, TileType)
+        return self.value.type
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int | Dim, ...]:
+        """The extents."""
+        return self.type.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A parameter in global memory."""
+
+    value: Value
+    name: str
+
+    @property
+    def type(self) -> TensorType:
+        """The tensor's type."""
+        assert isinstance(self.value.type, TensorType)
+        return self.value.type
+
+
+@dataclass(frozen=True, slots=True)
+class BlockVar:
+    """A grid variable. `scalar` is set for `ak.each`: the index itself."""
+
+    value: Value
+    name: str
+    scalar: Tile | None = None
+
+    @property
+    def type(self) -> BlockType:
+        """The block's type."""
+        assert isinstance(self.value.type, BlockType)
+        return self.value.type
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """A dtype, as `ak.f32`."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A name of agentkern that is called, subscripted or decorates: `ak.sum`, `ak.In`, `ak.kernel`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The agentkern module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple of values."""
+
+    items: tuple[FrontValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string literal."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """`None`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonName:
+    """A name that exists in Python but is no value of the language: a builtin, a function of the file."""
+
+    name: str
+    kind: Literal["builtin", "function", "kernel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """The value of an expression whose error was reported already: it silences what follows from it."""
+
+
+FrontValue = (
+    Number | Extent | Tile | Tensor | BlockVar | TypeName | Function | Module | Tuple | Text | Nothing
+    | PythonName | Poison
+)  # fmt: skip
+POISON = Poison()
+NOTHING = Nothing()
+
+
+def extent_value(extent: int | Dim, *, static: bool) -> FrontValue:
+    """A size expression as a value: a number where it has one."""
+    return Number(extent) if isinstance(extent, int) else Extent(extent, static)
+
+
+def extent_text(extent: int | Dim) -> str:
+    """How an extent is shown to people: a block's current extent is the block's name."""
+    return str(extent).replace("%", "")
+
+
+def shape_text(shape: tuple[int | Dim, ...]) -> str:
+    """How a shape is shown to people, in Python's spelling of tuples."""
+    comma = "," if len(shape) == 1 else ""
+    return f"({', '.join(map(extent_text, shape))}{comma})"
+
+
+def type_text(type_: TileType) -> str:
+    """How a tile's type is shown to people."""
+    return f"{type_.dtype} {shape_text(type_.shape)}" if type_.shape else str(type_.dtype)
+
+
+def describe(value: FrontValue) -> str:
+    """A value's kind in a few words, for messages."""
+    match value:
+        case Number(number):
+            return f"the number {number_text(number)}"
+        case Extent(extent):
+            return f"the size `{extent_text(extent)}`"
+        case Tile():
+            return f"a tile {type_text(value.type)}" if value.shape else f"a scalar {value.dtype}"
+        case Tensor():
+            return f"tensor `{value.name}`"
+        case BlockVar():
+            return f"block `{value.name}`"
+        case TypeName(dtype):
+            return f"the dtype `{dtype}`"
+        case Function(name):
+            return f"`ak.{name}`"
+        case PythonName(name):
+            return f"`{name}`"
+        case Text():
+            return "a string"
+        case Tuple():
+            return "a tuple"
+        case Nothing():
+            return "`None`"
+        case Module():
+            return "the module agentkern"
+        case Poison():
+            return "an erroneous value"
+
+
+def number_text(value: int | float | bool) -> str:
+    """A number in a message; integers of absurd length are described."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
+
+
+def is_block_symbol(extent: int | Dim) -> bool:
+    """Whether an extent depends on a block's current extent."""
+    return any(name.startswith("%") for name in dims.symbols(extent))
