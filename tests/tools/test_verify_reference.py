@@ -1,0 +1,168 @@
+"""References in files of the user's own, called in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agentkern.dsl.dtypes import DTYPES
+from agentkern.tools.inputs import generate
+from agentkern.tools.results import VerifyResult
+from agentkern.tools.verify import VerifyOptions, make_subject, run_checks
+from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
+from agentkern.tools.verify_executors import InterpreterExecutor
+from agentkern.tools.verify_model import Case
+from agentkern.tools.verify_reference import Answer, Reference, ReferenceFailure, check_reference, parse_reference
+from agentkern.tools.verify_reference_worker import TORCH, call, from_torch, named_outputs, to_torch
+from agentkern.tools.verify_subject import Outcome, Subject
+from tests.compiler.ir.tile_kernels import VECTOR_ADD
+from tests.tools.verify_programs import TextProgram
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+
+
+PROGRAM = TextProgram(VECTOR_ADD)
+
+
+def subject_of(options: VerifyOptions) -> Subject:
+    executor = InterpreterExecutor(PROGRAM)
+    return make_subject(PROGRAM, executor, executor, PROGRAM.sizes, options)
+
+
+def verify_with(text: str, folder: Path) -> VerifyResult:
+    """Verify an addition against a reference in a worker."""
+    path = folder / "reference.py"
+    path.write_text("import torch\n" + text)
+    options = VerifyOptions({"N": 40}, reference=Reference(path, "f"))
+    return run_checks(subject_of(options), options)
+
+
+def record(result: VerifyResult) -> tuple[str, str]:
+    return next((c.status, c.detail) for c in result.checks if c.name == "reference")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Answers made in this process: torch takes seconds to load in another."""
+
+    cases: tuple[Case, ...]
+    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    exact: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None
+
+    def answers(self, subject: Subject) -> dict[str, Answer]:
+        return {case.name: self._answer(case) for case in self.cases}
+
+    def _answer(self, case: Case) -> Answer:
+        x, y = (to_torch("f32", case.call.tensors[name]) for name in ("x", "y"))
+        exact = None if self.exact is None else {"out": self.exact(x, y).numpy()}
+        return Answer({"out": from_torch(self.function(x, y))[1]}, exact)
+
+
+def plus(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x + y
+
+
+def next_above(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.nextafter(x + y, torch.tensor(torch.inf))
+
+
+def check(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], criterion: Criterion) -> Outcome:
+    subject = subject_of(VerifyOptions({"N": 400}))
+    cases = tuple(subject.case(kind, subject.plan.base) for kind in ("random", "integers"))
+    wide = Ready(cases, function, lambda x, y: x.double() + y.double())
+    return check_reference(subject, wide, criterion)
+
+
+def test_equal_bits_against_a_reference_in_a_worker_are_bit_exact(tmp_path: Path) -> None:
+    result = verify_with("def f(x, y): return x + y\n", tmp_path)
+    assert result.verdict == "bit_exact"
+    assert record(result)[0] == "passed"
+
+
+def test_a_reference_off_by_one_ulp_is_wrong_without_a_bound_and_within_one() -> None:
+    assert check(next_above, Criterion()).record.status == "failed"
+    assert check(next_above, Criterion("bound", max_ulp=1)).record.status == "passed"
+    assert check(next_above, Criterion("bound", max_ulp=1, min_equal_share=0.5)).record.status == "failed"
+
+
+def test_a_bound_still_rejects_the_controls() -> None:
+    controls = check(plus, Criterion("bound", max_ulp=4)).controls
+    assert set(controls) == {"zeros", "ones", "copy of an input", "stale output", "dropped tail", "off-by-one mask"}
+    assert all(controls.values())
+
+
+def test_a_bound_that_lets_anything_through_is_reported_useless() -> None:
+    useless = check(plus, Criterion("bound", max_ulp=1e30)).record
+    assert useless.status == "not_applicable"
+    assert useless.detail.startswith("useless for this kernel: it lets `zeros`")
+
+
+def test_the_error_ratio_compares_with_the_references_own_error_against_float64() -> None:
+    assert "error against f64 at most 1 of the reference's own" in check(plus, Criterion()).record.detail
+    # the kernel's error is below that of a reference one ulp off
+    assert check(next_above, Criterion("bound", max_error_ratio=0.6)).record.status == "passed"
+    assert check(plus, Criterion("bound", max_error_ratio=0.6)).record.status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("def f(x, y): raise ValueError('no')\n", "raised ValueError: no"), ("import os\nos._exit(9)\n", "ended with 9")],
+)
+def test_a_reference_that_fails_leaves_the_check_not_run(text: str, message: str, tmp_path: Path) -> None:
+    result = verify_with(text, tmp_path)
+    state, detail = record(result)
+    assert state == "not_run"
+    assert message in detail
+    assert result.verdict == "not_run"
+
+
+def test_outputs_come_as_a_tensor_a_tuple_or_a_dict_and_their_number_is_checked() -> None:
+    one, two = torch.ones(1), torch.zeros(2)
+    assert named_outputs(one, ["a"]) == {"a": one}
+    assert named_outputs((one, two), ["a", "b"]) == {"a": one, "b": two}
+    assert named_outputs({"b": two, "a": one}, ["a", "b"]) == {"a": one, "b": two}
+    with pytest.raises(ValueError, match="returns 2 tensors, the kernel has outputs a"):
+        named_outputs((one, two), ["a"])
+
+
+def test_arguments_go_by_name_where_the_function_has_the_names_else_in_order() -> None:
+    given = {"H": 4, "eps": 0.5, "x": 1, "y": 2}
+    assert call(lambda y, x, eps: (x, y, eps), given, ["x", "y"]) == (1, 2, 0.5)
+    assert call(lambda a, b: (a, b), given, ["x", "y"]) == (1, 2)
+    assert call(lambda **all_of_them: sorted(all_of_them), given, ["x", "y"]) == ["H", "eps", "x", "y"]
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_raw_storage_survives_the_way_to_torch_and_back(name: str) -> None:
+    raw = generate("special", DTYPES[name], (6, 5), 0, "x")
+    dtype, back = from_torch(to_torch(name, raw))
+    assert dtype == {"tf32": "f32"}.get(name, name)
+    assert back.view(np.uint8).tobytes() == raw.view(np.uint8).tobytes()
+
+
+def test_a_reference_is_named_by_file_and_function() -> None:
+    path = CORPUS / "norm" / "rms_norm" / "reference.py"
+    assert parse_reference(f"{path}:reference") == Reference(path, "reference")
+    with pytest.raises(ReferenceFailure, match=r"FILE\.py:FUNCTION"):
+        parse_reference(str(path))
+    with pytest.raises(ReferenceFailure, match="no file"):
+        parse_reference("nowhere.py:f")
+
+
+def test_criteria_read_back_and_reject_what_they_are_not() -> None:
+    criterion = parse_criterion("bound:max_ulp=1,min_equal_share=0.999")
+    assert parse_criterion(criterion.text()) == criterion
+    for wrong in ("close", "bound", "bit_exact:max_ulp=1", "bound:max_ulp", "bound:slack=1"):
+        with pytest.raises(CriterionError):
+            parse_criterion(wrong)
+
+
+def test_the_criterion_beside_a_reference_is_that_of_its_meta_toml(tmp_path: Path) -> None:
+    found = criterion_beside(CORPUS / "norm" / "rms_norm" / "reference.py")
+    assert found == Criterion("bound", max_ulp=1, min_equal_share=0.999)
+    assert criterion_beside(tmp_path / "reference.py") is None
