@@ -36,7 +36,7 @@ class GpuKernel:
         """
         check_layout(abi, cubin)
         self._abi = abi
-        self._device = Device("cuda", device_index)
+        self.device = Device("cuda", device_index)
         self._driver = driver()
         with self._driver.on_device(device_index):
             module = _module(cubin, device_index)
@@ -50,9 +50,9 @@ class GpuKernel:
 
         Errors: DriverError.
         """
-        assert call.device == self._device, f"bound for {call.device}, loaded on {self._device}"
-        used = current_stream(self._device.index) if stream is None else stream
-        with self._driver.on_device(self._device.index):
+        assert call.device == self.device, f"bound for {call.device}, loaded on {self.device}"
+        used = current_stream(self.device.index) if stream is None else stream
+        with self._driver.on_device(self.device.index):
             for packed in pack_launches(self._abi, call):
                 self._launch(packed, used)
 

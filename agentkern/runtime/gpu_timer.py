@@ -13,15 +13,15 @@ import torch
 
 from agentkern.compiler.targets.limits import REFERENCE_DEVICES
 from agentkern.runtime.driver import driver
+from agentkern.runtime.gpu_subjects import copy_subject
 from agentkern.runtime.statistics import median_estimate
-from agentkern.runtime.timing import Ceilings, Prepared, Subject
+from agentkern.runtime.timing import Ceilings
 
 # The flush reads this many times the L2, so that nothing of before is left whatever the replacement policy.
 _FLUSH_L2_MULTIPLE = 4
 _QUEUE_ATTEMPTS = 6
 _COPY_CEILING_BYTES = 1 << 30
 _COPY_CEILING_RUNS = 20
-_POISON_BYTE = 0xFF
 _CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw", "clocks_event_reasons.active")
 
 
@@ -74,48 +74,6 @@ class GpuTimer:
         raise QueueDrained(f"the launch takes longer on the host than {_FLUSH_L2_MULTIPLE << _QUEUE_ATTEMPTS} L2 reads")
 
 
-def copy_subject(bytes_moved: int, device_index: int = 0) -> Subject:
-    """Return a device copy that moves as many bytes, read and written together: what `of_copy` compares with."""
-    elements = max(1, bytes_moved // 2)
-
-    def prepare(number: int) -> Prepared:
-        device = torch.device("cuda", device_index)
-        generator = torch.Generator(device).manual_seed(number)
-        source = torch.randint(0, 255, (elements,), dtype=torch.uint8, device=device, generator=generator)
-        target = torch.empty_like(source)
-        poison(target)
-
-        def launch() -> None:
-            target.copy_(source)
-
-        return Prepared(launch, lambda: None if torch.equal(source, target) else "the copy differs")
-
-    return Subject("copy", prepare)
-
-
-def empty_subject(device_index: int = 0) -> Subject:
-    """Return a launch that does next to nothing: the part of every time that is the launch itself."""
-
-    def prepare(number: int) -> Prepared:
-        target = torch.full((1,), -1.0, device=torch.device("cuda", device_index))
-
-        def launch() -> None:
-            target.fill_(float(number))
-
-        return Prepared(launch, lambda: None if target.item() == number else "nothing was written")
-
-    return Subject("empty", prepare)
-
-
-def poison(tensor: torch.Tensor) -> None:
-    """Fill with bytes of all ones: a NaN in every float type, -1 or the largest number in the integers.
-
-    Shape and strides may be any; only elements are filled.
-    """
-    raw = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
-    tensor.view(raw).fill_(_POISON_BYTE if raw is torch.uint8 else -1)
-
-
 def measure_ceilings(device_index: int = 0) -> Ceilings:
     """Measure the copy bandwidth of this GPU now; peaks are the vendor's where the target table has the device."""
     info = driver().info(device_index)
@@ -132,7 +90,8 @@ def measure_ceilings(device_index: int = 0) -> Ceilings:
         # No copy reaches the peak; where the peak is not known, nothing is called impossible that beats a copy by less.
         peak_bytes_per_s=reference.memory_bytes_per_s if reference and known else 1.25 * bytes_per_s,
         l2_bytes=info.l2_bytes,
-        peak_flops_per_s=reference.bf16_flops_dense if reference and known else None,
+        # 8-bit types run at twice the rate of 16-bit ones, and nothing here runs faster.
+        peak_flops_per_s=2 * reference.bf16_flops_dense if reference and known else None,
     )
 
 

@@ -1,20 +1,15 @@
 """The protocol interleaves, renews, checks and knows what is impossible; on a GPU its times are true."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 import torch
 
-from agentkern.runtime.gpu_timer import (
-    Clocks,
-    GpuTimer,
-    copy_subject,
-    empty_subject,
-    measure_ceilings,
-    parse_clocks,
-    poison,
-    read_clocks,
-)
+from agentkern.runtime.device import GpuKernel
+from agentkern.runtime.gpu_subjects import copy_subject, empty_subject, function_subject, kernel_subject, poison
+from agentkern.runtime.gpu_timer import Clocks, GpuTimer, measure_ceilings, parse_clocks, read_clocks
+from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
+from agentkern.runtime.signature import signature_of
 from agentkern.runtime.timing import (
     Budget,
     Ceilings,
@@ -27,6 +22,7 @@ from agentkern.runtime.timing import (
     measure,
     speedup,
 )
+from tests.runtime.test_device import SCALE, SCALE_ABI
 
 FEW = Budget(warmup_rounds=1, rounds_min=4, rounds_max=8, seconds=60.0, spread=0.0)
 H200 = Ceilings(
@@ -223,6 +219,48 @@ def test_cache_is_flushed_so_that_a_small_read_comes_from_memory():
     ceilings = measure_ceilings()
     (timing,) = measure((Subject("sum", prepare),), GpuTimer(), Budget(rounds_min=20, rounds_max=20))
     assert timing.estimate_us.median > impossible_below_us(Work(1 << 25, 4), ceilings)
+
+
+@pytest.mark.gpu
+def test_kernel_and_library_are_timed_on_the_same_values_and_both_are_right():
+    kernel = GpuKernel(SCALE_ABI, compile_cuda(SCALE, NvrtcOptions("sm_90a")).cubin, 0)
+
+    def arguments(number: int) -> dict[str, object]:
+        generator = torch.Generator("cuda").manual_seed(number)
+        return {"x": torch.randn(1 << 24, device="cuda", generator=generator), "factor": 3.0}
+
+    def library(given: Mapping[str, object]) -> object:
+        return given["x"] * given["factor"]
+
+    def check(given: Mapping[str, object], got: object) -> str | None:
+        out = got["out"] if isinstance(got, Mapping) else got
+        return None if torch.equal(out, library(given)) else "not the product"
+
+    subjects = (
+        kernel_subject("kernel", kernel, signature_of(SCALE_ABI), arguments, check),
+        function_subject("torch", library, arguments, check),
+        copy_subject(2 << 26),
+    )
+    ours, theirs, copy = measure(subjects, GpuTimer(), Budget(rounds_min=20, rounds_max=40))
+    assert (ours.failures, theirs.failures, copy.failures) == ((), (), ())
+    assert 0.5 < speedup(ours, theirs).median < 2.0
+    assert ours.estimate_us.median > impossible_below_us(Work(1 << 26, 1 << 26), measure_ceilings())
+
+
+@pytest.mark.gpu
+def test_kernel_that_leaves_its_output_unwritten_is_found():
+    kernel = GpuKernel(
+        SCALE_ABI, compile_cuda(SCALE.replace("if (i < n)", "if (i < n - 1)"), NvrtcOptions("sm_90a")).cubin, 0
+    )
+    subject = kernel_subject(
+        "lazy",
+        kernel,
+        signature_of(SCALE_ABI),
+        lambda number: {"x": torch.full((1000,), float(number), device="cuda"), "factor": 1.0},
+        lambda given, outputs: None if torch.equal(outputs["out"], given["x"]) else "not the product",
+    )
+    (timing,) = measure((subject,), GpuTimer(), Budget(warmup_rounds=0, rounds_min=3, rounds_max=3))
+    assert len(timing.failures) == 3
 
 
 @pytest.mark.gpu
