@@ -252,12 +252,13 @@ class _Elimination:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.steps = 0
+        self.open: set[Dim] = set()
 
     def nonnegative(self, value: int | Dim) -> bool:
         if isinstance(value, int):
             return value >= 0
         self.steps += 1
-        if self.steps > _MAX_STEPS:
+        if self.steps > _MAX_STEPS or value in self.open:
             return False
         low = self.facts.interval(value).low
         if low is not None and low >= 0:
@@ -268,6 +269,7 @@ class _Elimination:
             parts = _split(value, atom)
             if parts is not None and any(self.nonnegative(p) for p in self._bounded(atom, *parts)):
                 return True
+        self.open.add(value)
         return False
 
     def _shifted(self, value: Dim) -> bool:

@@ -3,7 +3,7 @@
 Text is parsed, never executed. Import what tools need from here.
 """
 
-from agentkern.compiler.frontend.lower import FrontendResult, kernel_names, lower_source
+from agentkern.compiler.frontend.lower import FrontendResult, lower_source
 from agentkern.compiler.frontend.source import decode_source
 
-__all__ = ["FrontendResult", "decode_source", "kernel_names", "lower_source"]
+__all__ = ["FrontendResult", "decode_source", "lower_source"]

@@ -52,7 +52,7 @@ def _unknown_keyword(lw: Lowering, name: str, form_: Form, keyword: ast.keyword)
     renamed = _RENAMED.get(word) or (near[0] if near else None)
     hint, fixes = FOREIGN_KEYWORDS.get(word), ()
     if renamed in form_.names:
-        text = lw.source.text_of(keyword.value)
+        text = lw.source.exact(keyword.value)
         fixes = (lw.source.replace(keyword, f"{renamed}={text}", f"write `{renamed}=`"),)
     lw.fail("AK122", keyword, name=name, reason=f"unknown keyword `{word}`", form=form_.text, hint=hint, fixes=fixes)
 

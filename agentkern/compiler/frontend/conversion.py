@@ -92,9 +92,7 @@ def number_as(lw: Lowering, value: Number, dtype: DType, node: Located) -> Tile:
         if reason.startswith("it rounds") and isinstance(number, int):
             hint = "write a float literal if rounding is meant"
             fixes = (lw.source.replace(node, f"{number}.0", "let it round"),)
-        lw.fail(
-            "AK501", node, value=number_text(number), dtype=dtype.name, reason=reason, hint_text=hint, fixes=fixes
-        )
+        lw.fail("AK501", node, value=number_text(number), dtype=dtype.name, reason=reason, hint_text=hint, fixes=fixes)
     return constant(lw, dtype, number, node)
 
 
@@ -119,7 +117,7 @@ def operand(lw: Lowering, value: FrontValue, node: ast.expr, operation: str) -> 
         case BlockVar(scalar=Tile() as scalar):
             return scalar
         case BlockVar():
-            fixes = (lw.source.replace(node, f"{lw.source.text_of(node)}.index", "use its indices"),)
+            fixes = (lw.source.replace(node, f"{lw.source.exact(node)}.index", "use its indices"),)
             lw.fail("AK405", node, block=value.name, fixes=fixes)
         case Tensor():
             colons = ", ".join([":"] * value.type.rank) or "()"
@@ -233,7 +231,7 @@ class Mismatch:
 
 def broadcast_extent(a: int | Dim, b: int | Dim) -> int | Dim | None:
     """The extent that two axes broadcast to, or None."""
-    if a == b or b == 1:
+    if b in (1, a):
         return a
     return b if a == 1 else None
 
@@ -287,5 +285,6 @@ def broadcast_hint(left: Shape, right: Shape) -> str:
     if len(short) == len(long) == 1:
         return "compare every pair with `a[:, None]` and `b[None, :]`"
     if len(short) < len(long) and short and short[0] == long[0]:
-        return f"add axes at the end: `[:, {', '.join(['None'] * (len(long) - len(short)))}]`, or reduce with `keepdims=True`"
+        new_axes = ", ".join(["None"] * (len(long) - len(short)))
+        return f"add axes at the end: `[:, {new_axes}]`, or reduce with `keepdims=True`"
     return "axes are aligned at their ends; `None` in a subscript adds one of extent 1"

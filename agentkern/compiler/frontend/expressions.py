@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+from typing import NoReturn
 
 from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER
 from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering
@@ -49,7 +50,7 @@ def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
     near = [known[1:]] if known.startswith("=") else [] if known else difflib.get_close_matches(name, PUBLIC, 1)
     fixes: tuple[Fix, ...] = ()
     if near and isinstance(node, ast.Attribute):
-        text = f"{lw.source.text_of(node.value)}.{near[0]}"
+        text = f"{lw.source.exact(node.value)}.{near[0]}"
         fixes = (lw.source.replace(node, text, f"write `ak.{near[0]}`"),)
     hint = f"did you mean `ak.{near[0]}`?" if near else known or "see the operations table of the language"
     lw.fail("AK202", node, name=name, hint_text=hint, fixes=fixes)
@@ -138,10 +139,12 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         case TypeName(dtype):
             _constructor(lw, dtype.name, node)
         case other:
-            lw.fail("AK223", node.func, what=describe(other), operation="a call", hint_text="call operations: `ak.sum(x)`")
+            lw.fail(
+                "AK223", node.func, what=describe(other), operation="a call", hint_text="call operations: `ak.sum(x)`"
+            )
 
 
-def _builtin(lw: Lowering, name: str, node: ast.Call) -> None:
+def _builtin(lw: Lowering, name: str, node: ast.Call) -> NoReturn:
     fixes: tuple[Fix, ...] = ()
     target = {"max": "maximum", "min": "minimum"}.get(name, name) if len(node.args) > 1 else name
     if target in OPERATIONS and lw.prefix:
@@ -149,7 +152,7 @@ def _builtin(lw: Lowering, name: str, node: ast.Call) -> None:
     lw.fail("AK109", node, name=name, instead=BUILTINS[name], fixes=fixes)
 
 
-def _constructor(lw: Lowering, name: str, node: ast.Call) -> None:
+def _constructor(lw: Lowering, name: str, node: ast.Call) -> NoReturn:
     fixes: tuple[Fix, ...] = ()
     if len(node.args) == 1 and not node.keywords and lw.prefix:
         inner = node.args[0]
@@ -192,7 +195,7 @@ def _unsupported(lw: Lowering, node: ast.expr) -> FrontValue:
     fixes: tuple[Fix, ...] = ()
     if isinstance(node, ast.List):
         comma = "," if len(node.elts) == 1 else ""
-        text = f"({lw.source.text_of(node)[1:-1]}{comma})"
+        text = f"({lw.source.exact(node)[1:-1]}{comma})"
         fixes = (lw.source.replace(node, text, "write a tuple"),)
     lw.fail("AK106", node, what=what, instead=instead, fixes=fixes)
 

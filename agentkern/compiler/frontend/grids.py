@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import NoReturn
 
 from agentkern.compiler.frontend.expressions import public_value
 from agentkern.compiler.frontend.later import LATER
@@ -25,7 +26,6 @@ from agentkern.compiler.frontend.values import (
     Tuple,
     describe,
 )
-from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -49,13 +49,14 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.For)
     if node.orelse:
         lw.fail("AK105", node.orelse[0], what="`else` of a loop", instead="write its statements behind the loop")
-    if not isinstance(node.iter, ast.Call):
+    call = node.iter
+    if not isinstance(call, ast.Call):
         _not_a_loop(lw, node)
-    match _callee(lw, node.iter.func):
+    match _callee(lw, call.func):
         case Function("grid"):
-            _grid(lw, node, node.iter)
+            _grid(lw, node, call)
         case PythonName("range"):
-            _range(lw, node, node.iter)
+            _range(lw, node, call)
         case Poison():
             forget(lw, node)
         case _:
@@ -65,15 +66,13 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
 def _callee(lw: Lowering, node: ast.expr) -> object:
     if isinstance(node, ast.Attribute) and isinstance(lw.evaluate(node.value), Module):
         if node.attr in LATER:
-            lw.diagnostics.append(
-                lw.diagnostic("AK601", node, name=f"ak.{node.attr}", instead=LATER[node.attr])
-            )
+            lw.diagnostics.append(lw.diagnostic("AK601", node, name=f"ak.{node.attr}", instead=LATER[node.attr]))
             return POISON
         return public_value(lw, node.attr, node)
     return lw.evaluate(node)
 
 
-def _not_a_loop(lw: Lowering, node: ast.For) -> None:
+def _not_a_loop(lw: Lowering, node: ast.For) -> NoReturn:
     forget(lw, node)
     instead = "loops are `for t in ak.grid(T):`, or `range` over a compile-time number"
     lw.fail("AK105", node.iter, what=f"a loop over `{lw.source.text_of(node.iter)}`", instead=instead)
@@ -238,9 +237,7 @@ def _symbol(lw: Lowering, name: str) -> str:
     return symbol
 
 
-def _lower_body(
-    lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]
-) -> None:
+def _lower_body(lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]) -> None:
     outer = lw.builder
     lw.builder = outer.nested()
     lw.grid = GridState(names=tuple(axis.name for axis in axes), call=call)
@@ -283,7 +280,7 @@ def _check_accesses(lw: Lowering, grid: GridState) -> None:
     for name, nodes in grid.reads.items():
         for at in nodes:
             if name in grid.writes:
-                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, when="which this grid writes"))
+                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, reason="this grid writes it"))
             elif name not in lw.written:
-                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, when="which no earlier grid wrote"))
+                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, reason="no earlier grid wrote it"))
     lw.written |= grid.writes

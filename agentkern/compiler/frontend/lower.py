@@ -55,11 +55,6 @@ def lower_source(
     return FrontendResult(None, in_source_order((*lw.diagnostics, found)), ())
 
 
-def kernel_names(text: str, path: str) -> tuple[str, ...]:
-    """The kernels of a file, in order; none when it cannot be read."""
-    return lower_source(text, path).kernels
-
-
 def _lower(lw: Lowering, tree: ast.Module, kernel: str | None, settings: Mapping[str, Scalar]) -> FrontendResult:
     lw.first_statement = _after_header(tree)
     lw.in_module = True
@@ -140,9 +135,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     )
 
 
-def _check_settings(
-    lw: Lowering, node: ast.FunctionDef, signature: Signature, settings: Mapping[str, Scalar]
-) -> None:
+def _check_settings(lw: Lowering, node: ast.FunctionDef, signature: Signature, settings: Mapping[str, Scalar]) -> None:
     for name in settings:
         if name not in signature.setting_names:
             near = difflib.get_close_matches(name, signature.setting_names, 1)
@@ -164,4 +157,3 @@ def _check_whole(lw: Lowering, node: ast.FunctionDef, signature: Signature) -> N
     for name, argument in signature.outputs.items():
         if name not in lw.written:
             lw.diagnostics.append(lw.diagnostic("AK310", argument, name=name))
-

@@ -149,9 +149,11 @@ def _decorator(lw: Lowering, node: ast.expr) -> FrontValue:
     callee = node.func if isinstance(node, ast.Call) else node
     value = lw.evaluate(callee)
     if value == Function("kernel") and isinstance(node, ast.Call):
-        fixes = (lw.source.replace(node, lw.source.text_of(callee), "leave the parentheses out"),)
+        fixes = (lw.source.replace(node, lw.source.exact(callee), "leave the parentheses out"),)
         if node.args or node.keywords:
-            found = lw.diagnostic("AK601", node, name="arguments of `ak.kernel`", instead="write `@ak.kernel`", fixes=fixes)
+            found = lw.diagnostic(
+                "AK601", node, name="arguments of `ak.kernel`", instead="write `@ak.kernel`", fixes=fixes
+            )
         else:
             found = lw.diagnostic("AK118", node, name="ak.kernel()", fixes=fixes)
         lw.diagnostics.append(found)

@@ -119,7 +119,11 @@ def _full(lw: Lowering, arguments: Arguments, node: ast.Call) -> FrontValue:
         tile = as_tile(lw, found, value.node, "ak.full")
         if tile.shape:
             lw.fail(
-                "AK223", value.node, what=describe(tile), operation="ak.full", hint_text="use `ak.broadcast_to(x, shape)`"
+                "AK223",
+                value.node,
+                what=describe(tile),
+                operation="ak.full",
+                hint_text="use `ak.broadcast_to(x, shape)`",
             )
         if joined(tile.dtype, dtype) is not dtype:
             fixes = fix_cast(lw, value.node, dtype)

@@ -152,14 +152,13 @@ def _run_time_sizes(
     lw: Lowering, row: OperatorRow, values: list[Number | Extent], nodes: list[ast.expr], node: Located
 ) -> FrontValue:
     tiles: list[FrontValue] = [
-        size_tile(lw, v, at) if isinstance(v, Extent) and not v.static else v for v, at in zip(values, nodes, strict=True)
+        size_tile(lw, v, at) if isinstance(v, Extent) and not v.static else v
+        for v, at in zip(values, nodes, strict=True)
     ]
     return binary(lw, row, tiles, nodes, node)
 
 
-def _open(
-    lw: Lowering, row: OperatorRow, values: list[FrontValue], nodes: list[ast.expr], node: Located
-) -> FrontValue:
+def _open(lw: Lowering, row: OperatorRow, values: list[FrontValue], nodes: list[ast.expr], node: Located) -> FrontValue:
     """A compile-time value that waits for a static size: emitted as f64 or i64 arithmetic."""
     integers = row.text != "/" and all(_is_integer(value) for value in values)
     dtype = I64 if integers else F64
@@ -217,10 +216,8 @@ def _chain(lw: Lowering, node: ast.Compare, values: list[FrontValue], nodes: lis
             binary(lw, COMPARE[type(op)], values[k : k + 2], nodes[k : k + 2], node) for k, op in enumerate(node.ops)
         ]
         return Number(all(isinstance(part, Number) and bool(part.value) for part in parts))
-    text = lw.source.text_of
-    pieces = [
-        f"({text(nodes[k])} {COMPARE[type(op)].text} {text(nodes[k + 1])})" for k, op in enumerate(node.ops)
-    ]
+    text = lw.source.exact
+    pieces = [f"({text(nodes[k])} {COMPARE[type(op)].text} {text(nodes[k + 1])})" for k, op in enumerate(node.ops)]
     # In parentheses: an operator beside a chain would otherwise bind tighter than `&`.
     fixed = f"({' & '.join(pieces)})"
     lw.fail("AK116", node, fixes=(lw.source.replace(node, fixed, "join the comparisons"),))
@@ -233,7 +230,7 @@ def handle_unary(lw: Lowering, node: ast.expr) -> FrontValue:
     if isinstance(node.op, ast.Not):
         if isinstance(value, Number):
             return Number(not value.value)
-        fixed = f"~({lw.source.text_of(node.operand)})"
+        fixed = f"~({lw.source.exact(node.operand)})"
         fixes = (lw.source.replace(node, fixed, "negate each element"),)
         lw.fail("AK117", node, operator="not", instead="~a", fixes=fixes)
     if isinstance(node.op, ast.Invert):
@@ -275,7 +272,7 @@ def handle_bool_op(lw: Lowering, node: ast.expr) -> FrontValue:
     if all(isinstance(value, Number) for value in values):
         return values[-1]
     symbol = "&" if both else "|"
-    fixed = f"({f' {symbol} '.join(f'({lw.source.text_of(item)})' for item in node.values)})"
+    fixed = f"({f' {symbol} '.join(f'({lw.source.exact(item)})' for item in node.values)})"
     fixes = (lw.source.replace(node, fixed, f"use `{symbol}`"),)
     lw.fail("AK117", node, operator="and" if both else "or", instead=f"a {symbol} b", fixes=fixes)
 
@@ -310,4 +307,3 @@ def unary(lw: Lowering, op: str, domain: Domain, value: FrontValue, at: ast.expr
     check_domain(lw, domain, tile, at, f"ak.{op}")
     type_ = tile.type.with_dtype(BOOL) if op in ("isnan", "isinf") else tile.type
     return Tile(lw.emit(op, (tile.value,), type_, node))
-

@@ -23,7 +23,7 @@ def _check_form(lw: Lowering, name: str, arguments: dict[str, Argument], node: a
         other = _OF_TWO[name]
         fixes = ()
         if isinstance(node.func, ast.Attribute):
-            text = f"{lw.source.text_of(node.func.value)}.{other}"
+            text = f"{lw.source.exact(node.func.value)}.{other}"
             fixes = (lw.source.replace(node.func, text, f"use `ak.{other}`"),)
         reason = "the second argument is an axis, not a value"
         hint = f"the {'larger' if name == 'max' else 'smaller'} of two values is `ak.{other}(a, b)`"

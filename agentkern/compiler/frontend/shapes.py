@@ -32,7 +32,11 @@ def dtype_of(lw: Lowering, argument: Argument) -> DType:
     if isinstance(argument.value, TypeName):
         return argument.value.dtype
     lw.fail(
-        "AK223", argument.node, what=describe(argument.value), operation="a dtype", hint_text="write `ak.f32`, `ak.bf16`, ..."
+        "AK223",
+        argument.node,
+        what=describe(argument.value),
+        operation="a dtype",
+        hint_text="write `ak.f32`, `ak.bf16`, ...",
     )
 
 
@@ -139,6 +143,6 @@ def swap_axes(lw: Lowering, tile: Tile, node: ast.Attribute) -> Tile:
     fixes: tuple[Fix, ...] = ()
     if rank > 2:
         axes = ", ".join(map(str, [*range(rank - 2), rank - 1, rank - 2]))
-        text = f"{lw.source.text_of(node.value)}.transpose({axes})"
+        text = f"{lw.source.exact(node.value)}.transpose({axes})"
         fixes = (lw.source.replace(node, text, "swap the last two axes"),)
     lw.fail("AK219", node, rank=rank, fixes=fixes)

@@ -178,9 +178,7 @@ def _unknown_sizes(lw: Lowering, node: ast.FunctionDef, items: list[ast.expr]) -
             if child.id in lw.reported_sizes:
                 continue
             lw.reported_sizes.add(child.id)
-            lw.diagnostics.append(
-                lw.diagnostic("AK203", child, name=child.id, fixes=_define(lw, node, child.id))
-            )
+            lw.diagnostics.append(lw.diagnostic("AK203", child, name=child.id, fixes=_define(lw, node, child.id)))
     if unknown:
         raise Poisoned
 
@@ -195,9 +193,7 @@ def _define(lw: Lowering, node: ast.FunctionDef, name: str) -> tuple[Fix, ...]:
     return tuple(fixes)
 
 
-def _scalar(
-    lw: Lowering, signature: Signature, argument: ast.arg, dtype: DType, default: ast.expr | None
-) -> None:
+def _scalar(lw: Lowering, signature: Signature, argument: ast.arg, dtype: DType, default: ast.expr | None) -> None:
     name = argument.arg
     if dtype.name not in ARITHMETIC and dtype.kind != "bool":
         lw.fail("AK213", argument, name=name, reason=f"a scalar cannot be {dtype.name}", hint="use `ak.f32`")

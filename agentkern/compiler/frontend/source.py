@@ -52,6 +52,14 @@ class Source:
         text = self.lines[line - 1][column - 1 : end_column - 1 if end_line == line else None]
         return text if end_line == line and len(text) <= 60 else f"{text[:57]}..."
 
+    def exact(self, node: Located) -> str:
+        """The text of a node as it stands, lines and all."""
+        line, column, end_line, end_column = self.location(node)
+        if line == end_line:
+            return self.lines[line - 1][column - 1 : end_column - 1]
+        first, last = self.lines[line - 1][column - 1 :], self.lines[end_line - 1][: end_column - 1]
+        return "\n".join([first, *self.lines[line : end_line - 1], last])
+
     def insert_after(self, node: Located, text: str, description: str) -> Fix:
         """The fix that writes `text` behind a node, in parentheses around the node where it needs them."""
         line, column, end_line, end_column = self.location(node)

@@ -23,7 +23,9 @@ def _bind_target(lw: Lowering, target: ast.expr, value: FrontValue, value_node: 
         case ast.Tuple() | ast.List():
             _unpack(lw, target, value, value_node)
         case ast.Attribute():
-            lw.fail("AK105", target, what="an assignment to an attribute", instead="assign to a name or store to a tensor")
+            lw.fail(
+                "AK105", target, what="an assignment to an attribute", instead="assign to a name or store to a tensor"
+            )
         case _:
             lw.fail("AK105", target, what="this assignment", instead="assign to names, or store: `out[...] = value`")
 

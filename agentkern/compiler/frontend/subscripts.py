@@ -152,7 +152,9 @@ def _entry(lw: Lowering, node: ast.expr, axis: int, shape: Shape) -> Entry:
         case Tile() as tile if tile.dtype.is_integer and not tile.shape:
             return Entry(node, "scalar", scalar=tile)
         case Tile() as tile if tile.dtype.is_integer:
-            lw.fail("AK603", node, what="an integer tile (a gather)", instead="subscript with block variables and scalars")
+            lw.fail(
+                "AK603", node, what="an integer tile (a gather)", instead="subscript with block variables and scalars"
+            )
         case Tile() as tile if tile.dtype.kind == "bool" and tile.shape:
             lw.fail("AK603", node, what="a bool tile (a mask)", instead="pick values with `ak.where(mask, a, b)`")
         case other:
@@ -261,9 +263,7 @@ def _stored_value(lw: Lowering, tensor: Tensor, value: FrontValue, node: ast.exp
     return cast(lw, tile, dtype, node)
 
 
-def _wrong_shape(
-    lw: Lowering, found: list[Entry], tile: Tile, wanted: Shape, node: ast.Subscript, reason: str
-) -> None:
+def _wrong_shape(lw: Lowering, found: list[Entry], tile: Tile, wanted: Shape, node: ast.Subscript, reason: str) -> None:
     kept = [entry for entry in found if entry.kind in (":", "+", "slice", "block")]
     for axis, entry in enumerate(kept):
         without = wanted[:axis] + wanted[axis + 1 :]

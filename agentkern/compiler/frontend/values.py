@@ -172,26 +172,25 @@ def describe(value: FrontValue) -> str:
             return f"the size `{extent_text(extent)}`"
         case Tile():
             return f"a tile {type_text(value.type)}" if value.shape else f"a scalar {value.dtype}"
-        case Tensor():
-            return f"tensor `{value.name}`"
-        case BlockVar():
-            return f"block `{value.name}`"
         case TypeName(dtype):
             return f"the dtype `{dtype}`"
-        case Function(name):
-            return f"`ak.{name}`"
-        case PythonName(name):
-            return f"`{name}`"
-        case Text():
-            return "a string"
-        case Tuple():
-            return "a tuple"
-        case Nothing():
-            return "`None`"
-        case Module():
-            return "the module agentkern"
-        case Poison():
-            return "an erroneous value"
+        case Tensor(_, name) | BlockVar(_, name) | Function(name) | PythonName(name):
+            return f"{_KINDS[type(value)]}{name}`"
+        case _:
+            return _KINDS[type(value)]
+
+
+_KINDS: dict[type, str] = {
+    Tensor: "tensor `",
+    BlockVar: "block `",
+    Function: "`ak.",
+    PythonName: "`",
+    Text: "a string",
+    Tuple: "a tuple",
+    Nothing: "`None`",
+    Module: "the module agentkern",
+    Poison: "an erroneous value",
+}
 
 
 def number_text(value: int | float | bool) -> str:

@@ -77,7 +77,7 @@ def _same_scalar(op: Op) -> str | None:
 
 
 def _row(
-    name: str, operands: int | None, results: int, rule: VerifyRule | None, doc: str, regions: int = 0, **attrs: bool
+    name: str, operands: int | None, results: int, rule: VerifyRule | None, doc: str, regions: int = 0, /, **attrs: bool
 ) -> OpSpec:
     return OpSpec(name, GPU, operands, results, attrs, regions, frozenset(), rule, doc)
 
@@ -98,9 +98,18 @@ _ROWS = (
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),
     _row("narrow_pair", 2, 2, None, "two f32 values cast to one narrower type at once"),
-    _row("reciprocal", 1, 1, _same_scalar, "correctly rounded 1 / x, for `divide_by`"),
-    _row("divide_by", 3, 1, _same_scalar, "a / b by the reciprocal of b: the bits of the IEEE division"),
+    _row("index_add", 2, 1, _same_scalar, "a + b of indices, which never overflow"),
+    _row("index_sub", 2, 1, _same_scalar, "a - b of indices"),
+    _row("index_mul", 2, 1, _same_scalar, "a * b of indices"),
+    _row("index_shr", 2, 1, _same_scalar, "a >> b of indices that are not negative"),
+    _row("index_and", 2, 1, _same_scalar, "a & b of indices"),
+    _row("quotient", 2, 1, _same_scalar, "a / b of integers that are not negative"),
+    _row("remainder", 2, 1, _same_scalar, "a % b of integers that are not negative"),
     _row("note", 0, 0, None, "a comment", text=True),
+    _row(
+        "function", 0, 0, None, "one launch's code; `blocks` is an extent over the kernel's sizes", 1,
+        name=True, blocks=True, threads=True, shared_bytes=True,
+    ),
 )
 
 GPU_OPS: dict[str, OpSpec] = {row.name: row for row in _ROWS}

@@ -1,9 +1,10 @@
-"""Operations that exist from the PLACED stage on: streaming, layout conversion, reciprocal division.
+"""Operations that passes introduce: streaming, layout conversion, division by a reciprocal.
 
 `stream` walks one axis of the grid's values in chunks: its region computes tiles over the chunk's block and ends in
 `yield`; result k is the reduction `kinds[k]` over axis `axes[k]` of yielded tile k, over the whole axis, in the fixed order.
 """
 
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec
 from agentkern.compiler.ir.types import BlockType, TileType
 
@@ -27,8 +28,8 @@ def _stream(op: Op) -> str | None:
 def _convert(op: Op) -> str | None:
     source, result = op.operands[0].type, op.result.type
     assert isinstance(source, TileType) and isinstance(result, TileType)
-    if source.shape != result.shape or source.dtype is not result.dtype:
-        return "a conversion changes the layout only"
+    if dims.product(source.shape) != dims.product(result.shape) or source.dtype is not result.dtype:
+        return "a conversion keeps the elements in row-major order"
     return None
 
 
@@ -37,14 +38,14 @@ def _divide(op: Op) -> str | None:
     return None if len(types) == 1 else "operands and result differ in type"
 
 
+_ELEMENT = frozenset({"elementwise", "arithmetic"})
+_ALL = frozenset({"tile", "placed", "gpu"})
 _ROWS = (
     OpSpec("stream", TILE, 0, -1, {"kinds": True, "axes": True}, 1, frozenset({"region"}), _stream, "chunks of an axis"),
     OpSpec("yield", TILE, None, 0, {}, 0, frozenset(), None, "what a stream's region reduces"),
-    OpSpec("convert", frozenset({"placed"}), 1, 1, {}, 0, frozenset({"move"}), _convert, "the same tile in another layout"),
-    OpSpec(
-        "divide_rows", TILE, 2, 1, {}, 0, frozenset({"elementwise", "arithmetic"}), _divide,
-        "a / b where b is constant along registers: divided by its reciprocal, the same bits",
-    ),
+    OpSpec("convert", frozenset({"placed"}), 1, 1, {}, 0, frozenset({"move"}), _convert, "the same elements in another layout"),
+    OpSpec("reciprocal", _ALL, 1, 1, {}, 0, _ELEMENT, _divide, "1 / x correctly rounded, for `divide_by`"),
+    OpSpec("divide_by", _ALL, 3, 1, {}, 0, _ELEMENT, _divide, "a / b given b's reciprocal: the bits of the division"),
 )
 
 PLACED_OPS: dict[str, OpSpec] = {row.name: row for row in _ROWS}

@@ -12,6 +12,7 @@ from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
 TILE = frozenset({"tile", "placed"})
+EVERY = frozenset({"tile", "placed", "gpu"})
 ARITHMETIC = ("add", "sub", "mul", "div", "floor_div", "mod", "maximum", "minimum")
 BITWISE = ("and", "or", "xor")
 SHIFTS = ("shl", "shr")
@@ -217,7 +218,7 @@ def _block_number(op: Op) -> str | None:
     if not isinstance(block, BlockType):
         return "the operand is not a block"
     shape = (block.current,) if op.name == "index" else ()
-    if _result(op) != TileType(DTYPES["i64"], shape):
+    if _result(op).dtype is not DTYPES["i64"] or _result(op).shape != shape:
         return f"the result is {_result(op)}"
     if op.name != "index" and block.block is None:
         return f"`.{op.name}` of a block whose size the compiler chose"
@@ -233,7 +234,8 @@ def _grid(op: Op) -> str | None:
 
 def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *traits: str, **attrs: bool) -> OpSpec:
     results = 0 if name in ("store", "grid") else 1
-    return OpSpec(name, TILE, operands, results, attrs, int(name == "grid"), frozenset(traits), rule, doc)
+    stages = EVERY if "elementwise" in traits or name == "constant" else TILE
+    return OpSpec(name, stages, operands, results, attrs, int(name == "grid"), frozenset(traits), rule, doc)
 
 
 def _rows() -> list[OpSpec]:
@@ -264,7 +266,7 @@ def _rows() -> list[OpSpec]:
         _row("end", 1, _block_number, "one past the block's last index"),
         _row("load", None, _load, "read a tile: tensor, then index operands", "reads", "move", index=True),
         _row("store", None, _store, "write a tile: tensor, value, then index operands", "writes", index=True),
-        _row("grid", 0, _grid, "independent blocks, in any order", "region"),
+        _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False),
     ]
 
 

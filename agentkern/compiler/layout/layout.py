@@ -9,7 +9,7 @@ The form follows "Linear Layouts" (arXiv 2505.23819) inside the power-of-two par
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -164,3 +164,78 @@ def split_digit(digit: Digit, inner: int, inner_axis: int) -> tuple[Digit, ...] 
     if remainder or digit.extent % low:
         return None
     return (Digit(inner_axis, low, digit.stride), Digit(inner_axis - 1, digit.extent // low, 1))
+
+
+def split_over(digit: Digit, extents: Sequence[int], first_axis: int) -> tuple[Digit, ...] | None:
+    """A digit of a merged axis as digits of the axes that it merges (row-major), least significant first.
+
+    `extents` are the axes' extents, the first being axis `first_axis`. None if the digit straddles two axes unevenly.
+    """
+    pieces: list[Digit] = []
+    rest: Digit | None = digit
+    for place in range(len(extents) - 1, 0, -1):
+        assert rest is not None
+        found = split_digit(Digit(1, rest.extent, rest.stride), extents[place], 1)
+        if found is None:
+            return None
+        rest = None
+        for piece in found:
+            if piece.axis == 1:
+                pieces.append(Digit(first_axis + place, piece.extent, piece.stride))
+            else:
+                rest = Digit(1, piece.extent, piece.stride)
+        if rest is None:
+            return tuple(pieces)
+    assert rest is not None
+    return (*pieces, Digit(first_axis, rest.extent, rest.stride))
+
+
+def restricted(layout: Layout, axes: Sequence[int]) -> Layout:
+    """The layout of a tile that has only some axes and is spread over the others: axis k is axis axes[k] of `layout`.
+
+    An entry REPLICATED stands for an axis of extent 1.
+    """
+    where = {old: new for new, old in enumerate(axes) if old != REPLICATED}
+
+    def renamed(digits: Sequence[Digit], keep_slot: bool) -> tuple[Digit, ...]:
+        found: list[Digit] = []
+        for digit in digits:
+            if digit.axis in where:
+                found.append(Digit(where[digit.axis], digit.extent, digit.stride))
+            elif keep_slot:
+                found.append(replicated(digit.extent))
+        return tuple(found)
+
+    return Layout(
+        len(axes), renamed(layout.registers, False), renamed(layout.lanes, True), renamed(layout.warps, True)
+    )
+
+
+def distribute(extents: Sequence[int], warps: int, caps: Mapping[int, int]) -> Layout:
+    """A layout for any tile: the last axis over lanes and warps first, then the one before; registers take the rest.
+
+    `caps` bounds, for some axes, how many indices lanes and warps may cover.
+    """
+    lanes_left, warps_left = WARP_LANES, warps
+    registers: list[Digit] = []
+    lanes: list[Digit] = []
+    warp_digits: list[Digit] = []
+    for axis in reversed(range(len(extents))):
+        reach = 1 << max(extents[axis] - 1, 0).bit_length()
+        reach = min(reach, caps.get(axis, reach))
+        lane_part = min(lanes_left, reach)
+        warp_part = min(warps_left, reach // lane_part)
+        if lane_part > 1:
+            lanes.append(Digit(axis, lane_part, 1))
+        if warp_part > 1:
+            warp_digits.append(Digit(axis, warp_part, lane_part))
+        rest = -(-extents[axis] // (lane_part * warp_part))
+        if rest > 1:
+            registers.append(Digit(axis, rest, lane_part * warp_part))
+        lanes_left //= lane_part
+        warps_left //= warp_part
+    if lanes_left > 1:
+        lanes.append(replicated(lanes_left))
+    if warps_left > 1:
+        warp_digits.append(replicated(warps_left))
+    return Layout(len(extents), tuple(registers), tuple(lanes), tuple(warp_digits))

@@ -78,7 +78,9 @@ def _violation(facts: KernelFacts, scope: Scope, access: Access, axis: int) -> V
         if other != axis and index.kind == "range":
             clauses.append((less(index.low, index.high),))
     clauses += _outside(access.axes[axis], access.type.shape[axis])
-    return make_violation(size_unknowns(facts) + unknowns, clauses, scope.forms.data)
+    index = access.axes[axis]
+    shown = (access.type.shape[axis], index.low, index.high)
+    return make_violation(size_unknowns(facts) + unknowns, clauses, scope.forms.data, shown)
 
 
 def _outside(index: AxisIndex, extent: Form) -> list[Clause]:

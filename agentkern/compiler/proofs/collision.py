@@ -66,7 +66,7 @@ class _Meeting:
 
     def _apart(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Whether two index sets of one axis share nothing, whatever the blocks."""
-        if "data" in (x.kind, y.kind) or (x.kind == y.kind == "block"):
+        if "data" in (x.kind, y.kind) or (x.kind == y.kind == "block") or (x.low, x.high) == (y.low, y.high):
             return False
         if x.kind == y.kind == "scalar" and self._residues_differ(x.low, y.low):
             return True

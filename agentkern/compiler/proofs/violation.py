@@ -177,14 +177,20 @@ def scope_parts(scope: Scope, mark: str = "") -> tuple[list[Unknown], list[Claus
     return unknowns, clauses
 
 
-def make_violation(unknowns: Iterable[Unknown], clauses: Iterable[Clause], data: Iterable[str]) -> Violation:
-    """A violation with constant members folded away and without the sizes and values that nothing mentions."""
+def make_violation(
+    unknowns: Iterable[Unknown], clauses: Iterable[Clause], data: Iterable[str], shown: Iterable[Form] = ()
+) -> Violation:
+    """A violation with constant members folded away and without the sizes and values that nothing mentions.
+
+    `shown`: forms that a description of an assignment evaluates.
+    """
     kept: list[Clause] = []
     for clause in clauses:
         members = tuple(m for m in clause if not (isinstance(m, int) and m < 0))
         if not any(isinstance(m, int) for m in members):
             kept.append(members)
     needed: set[str] = {name for clause in kept for member in clause for name in dims.symbols(member)}
+    needed.update(name for form in shown for name in dims.symbols(form))
     ordered: list[Unknown] = []
     for unknown in reversed(list(unknowns)):
         if unknown.name in needed or unknown.kind in ("block", "element"):

@@ -1,0 +1,250 @@
+"""Text to CUDA text: the front end, proofs, the passes, the printer; diagnostics and times of each. No toolchain here.
+
+Pure and re-entrant: no globals, no environment. `runtime/build.py` turns the result into a cubin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.codegen.cuda import kernel_arguments, print_cuda
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.core import Kernel, SizeInfo
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
+from agentkern.compiler.ir.printer import print_kernel
+from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.verifier import IrError, verify_kernel
+from agentkern.compiler.passes.plan import candidate_schedules, check_schedule, default_schedule
+from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.compiler.pipeline import LEGALISE, LOWER, Pass, PassContext
+from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
+from agentkern.compiler.schedule import Schedule, ScheduleError
+from agentkern.diagnostics import Diagnostic, Span, error, status_of
+
+Scalar = int | float | bool
+
+ARCHITECTURES: Mapping[str, int] = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
+MODES = ("portable",)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """What to compile. `dims` gives static sizes their numbers, `settings` compile-time parameters their values."""
+
+    source: str
+    path: str
+    kernel: str | None = None
+    target: str = "sm_90a"
+    dims: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+    schedule: Schedule | None = None
+    numerics: str = "portable"
+    variant: Variant = Variant()
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """What came of it. `texts` holds the stages by name: `ir`, `legal`, `placed`, `gpu`, `cuda`.
+
+    `kernel` is the TILE kernel as the front end made it, `lines` maps lines of the CUDA text to the kernel's. `abi` and
+    `schedule` are None unless the status is `ok` and nothing stopped the compiler early.
+    """
+
+    status: str
+    diagnostics: tuple[Diagnostic, ...]
+    kernel: Kernel | None = None
+    legal: Kernel | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    lines: Mapping[int, int] = field(default_factory=dict)
+    abi: KernelAbi | None = None
+    schedule: Schedule | None = None
+    proofs: ProofReport = ProofReport(())
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    kernel_id: str = ""
+
+    @property
+    def cuda(self) -> str:
+        """The CUDA text; empty when there is none."""
+        return self.texts.get("cuda", "")
+
+
+class _Clock:
+    """Milliseconds by phase."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.times[name] = self.times.get(name, 0.0) + 1000 * (time.perf_counter() - start)
+
+
+def pass_names() -> tuple[str, ...]:
+    """Names that `stop_after` takes, in order."""
+    return tuple(dict.fromkeys(p.name for p in (*LEGALISE, *LOWER)))
+
+
+def compile_kernel(request: CompileRequest, *, stop_after: str | None = None) -> CompileResult:
+    """Compile one kernel of a text. Never raises on any text; `stop_after` names a pass."""
+    clock = _Clock()
+    with clock.phase("frontend"):
+        found = lower_source(request.source, request.path, request.kernel, request.dims, request.settings)
+    if found.kernel is None:
+        return CompileResult(status_of(found.diagnostics), found.diagnostics, timings_ms=clock.times)
+    with clock.phase("proofs"):
+        report = prove_kernel(found.kernel)
+    diagnostics = (*found.diagnostics, *diagnose(report, request.path))
+    if status_of(diagnostics) != "ok":
+        return CompileResult(status_of(diagnostics), diagnostics, found.kernel, proofs=report, timings_ms=clock.times)
+    result = compile_tile(found.kernel, request, clock, stop_after)
+    return _with_front(result, diagnostics, report)
+
+
+def compile_text(text: str, request: CompileRequest, *, stop_after: str | None = None) -> CompileResult:
+    """Compile IR text of the TILE stage (`--from`), proofs included; `request.source` is ignored."""
+    clock = _Clock()
+    try:
+        with clock.phase("parse"):
+            kernel = parse_kernel(text)
+            verify_kernel(kernel)
+    except (IrSyntaxError, IrError) as e:
+        wrong = error("AK106", Span(request.path), what=f"IR text ({e})", instead="text that `--emit ir` prints")
+        return CompileResult("rejected", (wrong,), timings_ms=clock.times)
+    with clock.phase("proofs"):
+        report = prove_kernel(kernel) if kernel.stage == "tile" else ProofReport(())
+    diagnostics = diagnose(report, request.path)
+    if status_of(diagnostics) != "ok":
+        return CompileResult(status_of(diagnostics), diagnostics, kernel, proofs=report, timings_ms=clock.times)
+    return _with_front(compile_tile(kernel, request, clock, stop_after), diagnostics, report)
+
+
+def _with_front(result: CompileResult, diagnostics: tuple[Diagnostic, ...], report: ProofReport) -> CompileResult:
+    return CompileResult(
+        result.status, (*diagnostics, *result.diagnostics), result.kernel, result.legal, result.texts, result.lines,
+        result.abi, result.schedule, report, result.timings_ms, result.kernel_id,
+    )  # fmt: skip
+
+
+def legalise(kernel: Kernel) -> Kernel:
+    """The kernel after every pass above the schedule."""
+    context = PassContext(Schedule(()), Variant())
+    for step in LEGALISE:
+        kernel = step.run(kernel, context)
+    return kernel
+
+
+def schedules(kernel: Kernel, variant: Variant, count: int) -> tuple[Schedule, ...]:
+    """Up to `count` different legal schedules of a TILE kernel, the default first."""
+    return candidate_schedules(legalise(kernel), variant, count)
+
+
+def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
+    """Compile a TILE kernel that was found safe, or go on from a later stage."""
+    unset = [size for size in kernel.sizes if size.static]
+    if unset:
+        names = ", ".join(f"--dim {size.name}=..." for size in unset)
+        missing = error("AK610", Span(request.path), what=f"static size `{unset[0].name}` without a number",
+                        target=request.target, instead=f"give {names}")  # fmt: skip
+        return CompileResult(status_of((missing,)), (missing,), kernel, timings_ms=clock.times)
+    try:
+        return _compile(kernel, request, clock, stop_after)
+    except UnsupportedError as e:
+        span = Span(request.path) if e.location is None else Span(request.path, e.location[:2], e.location[2:])
+        wrong = error("AK610", span, what=e.message, target=request.target, instead=e.hint)
+    except ScheduleError as e:
+        wrong = error("AK613", Span(request.path), reason=str(e))
+    return CompileResult(status_of((wrong,)), (wrong,), kernel, timings_ms=clock.times)
+
+
+def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
+    texts: dict[str, str] = {"ir": print_kernel(kernel)} if kernel.stage == "tile" else {}
+    legal, current, schedule = kernel, kernel, request.schedule
+    context = PassContext(schedule or Schedule(()), request.variant)
+    for step in LEGALISE if kernel.stage == "tile" else ():
+        with clock.phase(step.name):
+            current = step.run(current, context)
+        if step.name == stop_after:
+            return CompileResult("ok", (), kernel, current, texts | {stop_after: print_kernel(current)}, timings_ms=clock.times)
+    if kernel.stage == "tile":
+        legal = current
+        with clock.phase("schedule"):
+            schedule = schedule or default_schedule(legal, request.variant)
+            check_schedule(legal, schedule)
+        context = PassContext(schedule, request.variant)
+    for step in _remaining(kernel):
+        with clock.phase(step.name):
+            current = step.run(current, context)
+        with clock.phase("verify"):
+            verify_kernel(current)
+            if current.stage == "placed":
+                texts["placed"] = print_kernel(current)
+        if step.name == stop_after:
+            return CompileResult("ok", (), kernel, legal, texts | {stop_after: print_kernel(current)}, timings_ms=clock.times)
+    with clock.phase("print"):
+        texts["gpu"] = print_kernel(current)
+        strided = request.variant.strided
+        printed = print_cuda(current, ARCHITECTURES[request.target], request.source.split("\n"), strided)
+        texts["cuda"] = printed.text
+    abi = _abi(current, request.variant)
+    return CompileResult(
+        "ok", (), kernel, legal, texts, printed.lines, abi, schedule, ProofReport(()), clock.times,
+        _kernel_id(kernel.name, printed.text),
+    )  # fmt: skip
+
+
+def _remaining(kernel: Kernel) -> tuple[Pass, ...]:
+    """Passes that a kernel of this stage still needs."""
+    done = {"tile": 0, "placed": 2, "gpu": 3}[kernel.stage]
+    return LOWER[done:]
+
+
+def _kernel_id(name: str, text: str) -> str:
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _abi(kernel: Kernel, variant: Variant) -> KernelAbi:
+    """The calling convention of a GPU-stage kernel."""
+    defaults = _pairs(kernel, "defaults")
+    params: list[TensorParam | ScalarParam] = []
+    for value in kernel.params:
+        name, type_ = value.name or "argument", value.type
+        if isinstance(type_, TensorType):
+            params.append(TensorParam(name, type_.dtype, type_.shape, type_.access))
+        else:
+            assert isinstance(type_, TileType)
+            default = defaults.get(name)
+            assert default is None or isinstance(default, int | float)
+            params.append(ScalarParam(name, type_.dtype, default))
+    arguments = kernel_arguments(kernel, variant.strided)
+    launches: list[Launch] = []
+    for op in kernel.body:
+        name, blocks = op.attrs["name"], op.attrs["blocks"]
+        threads, shared = op.attrs["threads"], op.attrs["shared_bytes"]
+        assert isinstance(name, str) and isinstance(blocks, int | Dim)
+        assert isinstance(threads, int) and isinstance(shared, int)
+        launches.append(Launch(name, blocks, threads, shared, arguments))
+    sizes: tuple[SizeInfo, ...] = kernel.sizes
+    statics = tuple((name, value) for name, value in _pairs(kernel, "statics").items() if isinstance(value, int))
+    return KernelAbi(kernel.name, tuple(params), sizes, statics, tuple(launches), variant)
+
+
+def _pairs(kernel: Kernel, name: str) -> dict[str, object]:
+    """An attribute of (name, value) pairs."""
+    pairs = kernel.attrs.get(name, ())
+    assert isinstance(pairs, tuple)
+    found: dict[str, object] = {}
+    for pair in pairs:
+        assert isinstance(pair, tuple)
+        key, value = pair
+        found[str(key)] = value
+    return found

@@ -1,0 +1,167 @@
+"""Facts about one grid that planning and placing share: classes, the fast axis, vector widths, caps from sum orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+
+from agentkern.compiler.abi import Variant
+from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.order import SumOrder, sum_order
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+
+RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
+GUESSED_BLOCK = 64
+GUESSED_EXTENT = 4096
+MAX_ACCESS_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One load or store: its tensor, tile and subscripts."""
+
+    op: Op
+    tensor: TensorType
+    tile: Value
+    first_index: int
+
+    @property
+    def index(self) -> tuple[str, ...]:
+        """Subscript entries as text."""
+        entries = self.op.attrs["index"]
+        assert isinstance(entries, tuple)
+        return tuple(str(e) for e in entries)
+
+    def operand(self, entry: str) -> Value:
+        """The operand that a `$k` entry names."""
+        return self.op.operands[self.first_index + int(entry[1:])]
+
+
+def access_of(op: Op) -> Access | None:
+    """A load's or store's access; None for other operations."""
+    if op.name not in ("load", "store"):
+        return None
+    tensor = op.operands[0].type
+    assert isinstance(tensor, TensorType)
+    tile = op.result if op.name == "load" else op.operands[1]
+    return Access(op, tensor, tile, 1 if op.name == "load" else 2)
+
+
+def accesses(region: Region) -> tuple[Access, ...]:
+    """Every load and store of a grid, in order."""
+    return tuple(found for op in walk(region.ops) if (found := access_of(op)) is not None)
+
+
+def is_contiguous_axis(access: Access) -> bool:
+    """Whether the tile's last axis is the tensor's last, so that neighbours are neighbours in memory."""
+    last = access.index[-1] if access.index else "+"
+    if last == "+":
+        return False
+    return not last.startswith("$") or isinstance(access.operand(last).type, BlockType)
+
+
+def fast_class(region: Region, classes: AxisClasses) -> int | None:
+    """The class along which most bytes are neighbours in memory; None for a grid without such an access."""
+    weights: dict[int, int] = {}
+    for access in accesses(region):
+        if not is_contiguous_axis(access):
+            continue
+        tile = access.tile.type
+        assert isinstance(tile, TileType)
+        nbytes = tile.dtype.nbytes
+        for axis in range(tile.rank):
+            nbytes *= guessed_extent(classes, classes.of[access.tile, axis])
+        number = classes.of[access.tile, tile.rank - 1]
+        weights[number] = weights.get(number, 0) + nbytes
+    return max(weights, key=lambda c: (weights[c], -c)) if weights else None
+
+
+def guessed_extent(classes: AxisClasses, number: int) -> int:
+    """A class's extent, guessed where only the run knows it."""
+    block = classes.blocks.get(number)
+    if block is not None:
+        return block.block or GUESSED_BLOCK
+    extent = classes.extents[number]
+    return extent if isinstance(extent, int) else GUESSED_EXTENT
+
+
+def static_extent(classes: AxisClasses, number: int) -> int | None:
+    """The extent that decides a sum's order: static, or a written block's; None when only the run knows it."""
+    block = classes.blocks.get(number)
+    if block is not None:
+        return block.block
+    extent = classes.extents[number]
+    return extent if isinstance(extent, int) else None
+
+
+def is_wide(classes: AxisClasses, number: int) -> bool:
+    """Whether a class is longer than one block of threads keeps, or of unknown length."""
+    if number in classes.blocks:
+        return False
+    extent = classes.extents[number]
+    return not isinstance(extent, int) or extent > RESIDENT_ELEMS
+
+
+def sum_caps(region: Region, classes: AxisClasses) -> dict[int, SumOrder]:
+    """The order of each class that a float sum or product runs over; the fewest partials win."""
+    orders: dict[int, SumOrder] = {}
+    for op in walk(region.ops):
+        if op.name not in ("sum", "prod"):
+            continue
+        source, axes = op.operands[0].type, op.attrs["axes"]
+        assert isinstance(source, TileType) and isinstance(axes, tuple)
+        if not source.dtype.is_float or len(axes) != 1:
+            continue
+        axis = int(axes[0])
+        number = classes.of[op.operands[0], axis]
+        order = sum_order(axis == source.rank - 1, static_extent(classes, number))
+        if number not in orders or order.partials < orders[number].partials:
+            orders[number] = order
+    return orders
+
+
+def _divisor(extent: int | Dim, kernel: Kernel, assumed: int) -> int:
+    """A power of two that divides an extent; run-time ones by their promise, else as the variant assumes."""
+    if isinstance(extent, int):
+        return gcd(extent, MAX_ACCESS_BYTES) if extent else MAX_ACCESS_BYTES
+    promises = {size.name: size.multiple_of for size in kernel.sizes}
+    total = 0
+    for monomial, coefficient in extent.terms:
+        factor = abs(coefficient)
+        for atom in monomial:
+            factor *= promises.get(str(atom), 1)
+        total = gcd(total, factor)
+    return max(gcd(total, MAX_ACCESS_BYTES), assumed)
+
+
+def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, tiles: Mapping[Value, int]) -> int:
+    """Elements that one access to this tensor may move at once: a power of two, at most 16 bytes.
+
+    `tiles` gives the tile of each block variable, whose multiples its blocks start at.
+    """
+    nbytes = access.tensor.dtype.nbytes
+    limit = MAX_ACCESS_BYTES // nbytes
+    if name in variant.strided or variant.alignment < nbytes:
+        return 1
+    assumed = max(variant.alignment // nbytes, 1)
+    width = min(limit, assumed)
+    entries = [e for e in access.index if e != "+"]
+    for axis, entry in enumerate(entries):
+        if axis < len(entries) - 1:
+            stride = dims.product(access.tensor.shape[axis + 1 :])
+            width = gcd(width, _divisor(stride, kernel, assumed if not isinstance(stride, int) else 1))
+        elif entry.startswith("$"):
+            width = gcd(width, tiles.get(access.operand(entry), 1))
+        elif entry != ":":
+            start = dims.parse(entry.split(":")[0])
+            width = gcd(width, start if isinstance(start, int) and start else width)
+    return width
+
+
+def grid_classes(op: Op) -> AxisClasses:
+    """The axis classes of a grid operation."""
+    return axis_classes(op.regions[0])

@@ -1,0 +1,193 @@
+"""Element operations as loops over a thread's registers, neighbouring operations of one layout in one loop.
+
+A broadcast or regrouping is no code: it is a view, another way to number the source's registers. A value that only its own
+loop reads is a scalar there; others are register arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentkern.compiler.ir.core import Op, Value, walk
+from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.layout.layout import REPLICATED, Digit, Layout
+from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+
+VIEWS = ("broadcast", "reshape", "transpose")
+NARROW_BITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A value that is another one, renumbered: register i of it is register sum((i / d) % e * m) of `source`."""
+
+    source: Value
+    terms: tuple[tuple[int, int, int], ...]
+    count: int
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the numbering is unchanged."""
+        place = 1
+        for divisor, extent, factor in self.terms:
+            if divisor != place or factor != place:
+                return False
+            place *= extent
+        return place == self.count
+
+
+@dataclass(slots=True)
+class Group:
+    """Consecutive element operations with one register numbering."""
+
+    registers: tuple[Digit, ...]
+    ops: list[Op] = field(default_factory=list)
+
+
+def broadcast_view(op: Op, source: Layout, result: Layout) -> View:
+    """The view of a broadcast: registers of new axes are skipped."""
+    skipped = result.rank - source.rank
+    remaining = list(source.registers)
+    terms: list[tuple[int, int, int]] = []
+    divisor, factor = 1, 1
+    for digit in result.registers:
+        mine = remaining[0] if remaining else None
+        if mine is not None and digit.axis - skipped == mine.axis and (digit.extent, digit.stride) == (mine.extent, mine.stride):
+            terms.append((divisor, digit.extent, factor))
+            factor *= digit.extent
+            remaining.pop(0)
+        divisor *= digit.extent
+    assert not remaining, f"a broadcast's operand is not spread as its result: {source} to {result}"
+    return View(op.operands[0], tuple(terms), result.register_count)
+
+
+def is_narrowing(op: Op) -> bool:
+    """Whether a cast makes a type of at most 16 bits from f32, which the hardware does in pairs."""
+    if op.name != "cast":
+        return False
+    source, result = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(result, TileType)
+    return source.dtype.name == "f32" and result.dtype.is_float and result.dtype.bits <= NARROW_BITS
+
+
+class Elements:
+    """Views, groups and the values that outlive them, for one region."""
+
+    def __init__(self, function: FunctionLowering) -> None:
+        self.function = function
+        self.views: dict[Value, View] = {}
+        self.escaping: set[Value] = set()
+        self.scalars: dict[Value, Value] = {}
+
+    def add_view(self, op: Op) -> None:
+        """Record what a broadcast, reshape or transpose renumbers."""
+        function = self.function
+        source, result = op.operands[0], op.result
+        before, after = function.layout(source), function.layout(result)
+        if op.name == "broadcast":
+            self.views[result] = broadcast_view(op, before, after)
+        else:
+            count = after.register_count
+            self.views[result] = View(source, ((1, count, 1),) if count > 1 else (), count)
+
+    def base_of(self, value: Value) -> tuple[Value, bool]:
+        """The value behind all views, and whether the numbering is unchanged."""
+        same = True
+        while value in self.views:
+            view = self.views[value]
+            same = same and view.is_same
+            value = view.source
+        return value, same
+
+    def element(self, value: Value, register: int | Value) -> Value:
+        """A register of a value, inside or outside its loop."""
+        while value in self.views:
+            view = self.views[value]
+            register = self._renumber(view, register)
+            value = view.source
+        if value in self.scalars:
+            return self.scalars[value]
+        held = self.function.held[value]
+        return held if isinstance(held.type, TileType) else self.function.get(held, register)
+
+    def _renumber(self, view: View, register: int | Value) -> int | Value:
+        index = self.function.index
+        total: int | Value = 0
+        for divisor, extent, factor in view.terms:
+            part = index.quotient(register, divisor)
+            if divisor * extent < view.count:
+                part = index.remainder(part, extent)
+            total = index.add(total, index.multiply(part, factor))
+        return total
+
+    def find_escaping(self, groups: Sequence[Group | Op]) -> None:
+        """Mark values that some operation outside their own loop reads."""
+        home: dict[Value, int] = {}
+        for number, item in enumerate(groups):
+            if isinstance(item, Group):
+                home.update({value: number for op in item.ops for value in op.results})
+        for number, item in enumerate(groups):
+            ops = item.ops if isinstance(item, Group) else list(walk([item]))
+            for op in ops:
+                for operand in op.operands:
+                    base, same = self.base_of(operand)
+                    if base in home and (home[base] != number or not same):
+                        self.escaping.add(base)
+
+    def emit_group(self, group: Group) -> None:
+        """One loop over the registers; a scalar each when a thread holds one."""
+        function = self.function
+        count = Layout(0, group.registers, (Digit(REPLICATED, 32, 0),), ()).register_count
+        if count == 1:
+            for op in group.ops:
+                function.held[op.result] = self._emit(op, 0)
+            return
+        arrays: dict[Value, Value] = {}
+        for op in group.ops:
+            if op.result in self.escaping:
+                use_location(function, op)
+                type_ = op.result.type
+                assert isinstance(type_, TileType)
+                arrays[op.result] = function.registers(type_.dtype, count, op.result.name)
+        with function.loop(0, count, unroll=True) as register:
+            for op in group.ops:
+                value = self._emit(op, register)
+                self.scalars[op.result] = value
+                if op.result in arrays:
+                    function.set(arrays[op.result], register, value)
+        for op in group.ops:
+            self.scalars.pop(op.result)
+        function.held.update(arrays)
+
+    def _emit(self, op: Op, register: int | Value) -> Value:
+        """One operation on one register."""
+        function = self.function
+        use_location(function, op)
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        scalar = TileType(type_.dtype)
+        if op.name == "index":
+            layout = function.layout(op.result)
+            start = function.blocks[op.operands[0]].start
+            total = function.index.add(function.coordinate(layout, 0, register), start)
+            return function.index.value(total, scalar)
+        operands = tuple(self.element(v, register) for v in op.operands)
+        return function.builder.value(op.name, operands, scalar, op.attrs, op.result.name)
+
+    def emit_pairs(self, op: Op) -> None:
+        """A narrowing cast, two registers at a time."""
+        function = self.function
+        use_location(function, op)
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        scalar = TileType(type_.dtype)
+        count = function.layout(op.result).register_count
+        array = function.registers(type_.dtype, count, op.result.name)
+        with function.loop(0, count, step=2, unroll=True) as register:
+            after = function.index.add(register, 1)
+            pair = (self.element(op.operands[0], register), self.element(op.operands[0], after))
+            first, second = function.builder.emit("narrow_pair", pair, (scalar, scalar), op.attrs, (), op.result.name)
+            function.set(array, register, first)
+            function.set(array, after, second)
+        function.held[op.result] = array

@@ -1,0 +1,167 @@
+"""Streams: a loop over chunks of a long axis, with accumulators that live through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.dims import cdiv
+from agentkern.compiler.ir.order import SumOrder
+from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.passes.lower.arithmetic import BOOL, I32
+from agentkern.compiler.passes.lower.elements import Elements
+from agentkern.compiler.passes.lower.function import FunctionLowering
+from agentkern.compiler.passes.lower.reductions import (
+    Accumulators,
+    Tree,
+    accumulate,
+    finish,
+    fix_empty,
+    identity,
+    plan_accumulators,
+)
+
+COUNTER_RANKS = 32  # panels of a run-time axis: fewer than 2**32, so an axis of fewer than 2**42 elements
+
+LowerRegion = Callable[[FunctionLowering, tuple[Op, ...]], Elements]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """One yielded reduction: its plan, accumulators and, for an ordered one, the counter of panels."""
+
+    plan: Accumulators
+    type: TileType
+    array: Value
+    ranks: int
+    counter: Value | None
+
+
+def _begin(function: FunctionLowering, op: Op, kind: str, value: Value, axis: int, order: SumOrder | None) -> _Sum:
+    type_ = value.type
+    assert isinstance(type_, TileType)
+    plan = plan_accumulators(kind, function.layout(value), axis, order)
+    nothing = identity(kind, type_.dtype)
+    array = function.registers(type_.dtype, plan.count, f"{kind}_partial", nothing)
+    if order is None:
+        return _Sum(plan, type_, array, 0, None)
+    block = op.regions[0].args[0].type
+    assert isinstance(block, BlockType)
+    ranks = COUNTER_RANKS
+    if isinstance(block.extent, int):
+        ranks = (-(-block.extent // order.panel_elems)).bit_length()
+    counter = function.registers(type_.dtype, max(ranks, 1) * plan.kept, f"{kind}_panels", nothing)
+    return _Sum(plan, type_, array, max(ranks, 1), counter)
+
+
+def _push_panel(function: FunctionLowering, sums: _Sum, panel: int | Value) -> None:
+    """Combine a complete panel into the counter and clear the accumulators."""
+    assert sums.counter is not None
+    index = function.index
+    dtype = sums.type.dtype
+    scalar = TileType(dtype)
+    tree = Tree(function, sums.plan, dtype)
+    for kept, value in enumerate(finish(function, sums.plan, sums.array, sums.type)):
+        carried = function.registers(dtype, 1, "panel_sum")
+        going = function.registers(BOOL.dtype, 1, "carrying", 1)
+        function.set(carried, 0, value)
+        with function.loop(0, sums.ranks, unroll=True, name="rank") as rank:
+            slot = index.add(index.multiply(rank, sums.plan.kept), kept)
+            bit = function.builder.value("index_and", (_shifted(function, panel, rank), index.constant(1)), I32)
+            is_set = index.compare("eq", bit, 1)
+            with function.when(function.get(going, 0)):
+                before = function.get(sums.counter, slot)
+                combined = tree.combine(before, function.get(carried, 0))
+                with function.when(is_set):
+                    function.set(carried, 0, combined)
+                with function.when(function.builder.value("not", (is_set,), BOOL)):
+                    function.set(sums.counter, slot, function.get(carried, 0))
+                    false = function.builder.value("constant", (), BOOL, {"value": False})
+                    function.set(going, 0, false)
+    nothing = function.builder.value("constant", (), scalar, {"value": identity(sums.plan.kind, dtype)})
+    with function.loop(0, sums.plan.count, unroll=True) as slot:
+        function.set(sums.array, slot, nothing)
+
+
+def _shifted(function: FunctionLowering, number: int | Value, places: int | Value) -> Value:
+    index = function.index
+    return function.builder.value("index_shr", (index.value(number, I32), index.value(places, I32)), I32)
+
+
+def _leftovers(function: FunctionLowering, sums: _Sum, panels: int | Value) -> list[Value]:
+    """The panels still in the counter, from the lowest rank up."""
+    assert sums.counter is not None
+    index = function.index
+    dtype = sums.type.dtype
+    scalar = TileType(dtype)
+    tree = Tree(function, sums.plan, dtype)
+    totals: list[Value] = []
+    for kept in range(sums.plan.kept):
+        total = function.registers(dtype, 1, f"{sums.plan.kind}_total", identity(sums.plan.kind, dtype))
+        with function.loop(0, sums.ranks, unroll=True, name="rank") as rank:
+            slot = index.add(index.multiply(rank, sums.plan.kept), kept)
+            bit = function.builder.value("index_and", (_shifted(function, panels, rank), index.constant(1)), I32)
+            combined = tree.combine(function.get(sums.counter, slot), function.get(total, 0))
+            chosen = (index.compare("eq", bit, 1), combined, function.get(total, 0))
+            function.set(total, 0, function.builder.value("where", chosen, scalar))
+        totals.append(function.get(total, 0))
+    return totals
+
+
+def lower_stream(
+    function: FunctionLowering, op: Op, orders: tuple[SumOrder | None, ...], lower_region: LowerRegion
+) -> list[list[Value]]:
+    """The loop, and each result's values by kept register."""
+    region = op.regions[0]
+    block_value, last = region.args[0], region.ops[-1]
+    block = block_value.type
+    assert isinstance(block, BlockType) and block.block is not None
+    kinds, axes = op.attrs["kinds"], op.attrs["axes"]
+    assert isinstance(kinds, tuple) and isinstance(axes, tuple)
+    sums = [
+        _begin(function, op, str(kind), value, int(axis), order)
+        for kind, axis, value, order in zip(kinds, axes, last.operands, orders, strict=True)
+    ]
+    extent = function.extent(block.extent)
+    chunks = function.extent(cdiv(block.extent, block.block))
+    chunks = function.index.value(chunks, I32) if isinstance(chunks, Value) else chunks
+    with function.loop(0, chunks, unroll=False, name=block_value.name or "chunk") as number:
+        function.enter_block(block_value, number, block.block)
+        elements = lower_region(function, region.ops[:-1])
+        for item, value in zip(sums, last.operands, strict=True):
+            with function.loop(0, item.plan.layout.register_count, unroll=True) as register:
+                accumulate(function, item.plan, item.type, item.array, register, elements.element(value, register))
+        for item in sums:
+            _end_of_chunk(function, item, number, chunks, block.block)
+    return [_result(function, item, extent) for item in sums]
+
+
+def _end_of_chunk(function: FunctionLowering, item: _Sum, number: int | Value, chunks: int | Value, chunk: int) -> None:
+    """Push the panel when its last chunk, or the last chunk of all, is in."""
+    order = item.plan.order
+    if order is None:
+        return
+    assert order.panel_elems % chunk == 0, "chunks fill panels evenly"
+    per_panel = order.panel_elems // chunk
+    index = function.index
+    after = index.add(number, 1)
+    panel = index.quotient(number, per_panel)
+    ends = None
+    if per_panel > 1:
+        full = index.compare("eq", index.remainder(after, per_panel), 0)
+        final = index.compare("eq", after, chunks)
+        ends = function.builder.value("or", (full, final), BOOL)
+    with function.when(ends):
+        _push_panel(function, item, panel)
+
+
+def _result(function: FunctionLowering, item: _Sum, extent: int | Value) -> list[Value]:
+    order = item.plan.order
+    if order is None:
+        values = finish(function, item.plan, item.array, item.type)
+    else:
+        panels = function.index.quotient(function.index.add(extent, order.panel_elems - 1), order.panel_elems)
+        panels = function.index.value(panels, I32) if isinstance(panels, Value) else panels
+        values = _leftovers(function, item, panels)
+    return fix_empty(function, item.plan.kind, item.type.dtype, extent, values)

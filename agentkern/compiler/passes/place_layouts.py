@@ -1,0 +1,316 @@
+"""TILE to PLACED: give every tile a layout, and convert where two operations want different ones.
+
+The axis plan of a grid is the cheapest assignment: it needs no conversion. Candidates for its root classes are tried in
+order (a reshaped axis whole, then by its parts) and the one with the fewest converted bytes wins; ties go to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.order import SumOrder, sum_order
+from agentkern.compiler.ir.tables import OPS
+from agentkern.compiler.ir.tile_ops import REDUCTIONS
+from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.layout.layout import (
+    REPLICATED,
+    Layout,
+    distribute,
+    parse_layout,
+    permuted,
+    restricted,
+    without_axis,
+)
+from agentkern.compiler.passes.axis_plan import AxisPlan, plan_axes, planned_layout
+from agentkern.compiler.passes.grid_axes import fast_class, static_extent, sum_caps
+from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.compiler.schedule import GridSchedule, Schedule
+
+MAX_TILE_REGISTERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """One grid with what placing needs: its classes, its plan, and the warps of a block."""
+
+    region: Region
+    classes: AxisClasses
+    plan: AxisPlan
+    warps: int
+
+    def tile_extents(self, value: Value) -> tuple[int, ...]:
+        return tuple(self.plan.extents[n] for n in self.classes.axes(value))
+
+
+def _tile(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
+
+
+def _extents(op: Op, region: Region, classes: AxisClasses, schedule: GridSchedule) -> dict[int, int]:
+    """The tile extent of every class: written blocks and static axes as they are, free blocks as scheduled."""
+    tiles = {classes.of[arg, 0]: tile for arg, tile in zip(region.args, schedule.tile, strict=True)}
+    extents: dict[int, int] = {}
+    for number, extent in enumerate(classes.extents):
+        block = classes.blocks.get(number)
+        if number in tiles:
+            extents[number] = tiles[number]
+        elif block is not None:
+            assert block.block is not None
+            extents[number] = block.block
+        elif isinstance(extent, int):
+            extents[number] = max(extent, 1)
+        else:
+            extents[number] = 0
+    for split in classes.splits:
+        _complete(extents, split.whole, split.parts)
+    if any(extent == 0 for extent in extents.values()):
+        raise UnsupportedError(
+            "an axis of run-time length is regrouped in a way that has no layout",
+            "make it a grid axis with `block=`, or give it a static size",
+            op.location,
+        )
+    return extents
+
+
+def _complete(extents: dict[int, int], whole: int, parts: tuple[int, ...]) -> None:
+    """Fill in the one unknown extent of whole = product of parts."""
+    known = 1
+    for part in parts:
+        known *= extents[part] or 1
+    unknown = [part for part in parts if extents[part] == 0]
+    if not unknown:
+        extents[whole] = extents[whole] or known
+    elif len(unknown) == 1 and extents[whole]:
+        extents[unknown[0]] = -(-extents[whole] // known)
+
+
+def _stream_orders(region: Region, classes: AxisClasses) -> dict[int, SumOrder]:
+    """The order of each class that a stream sums over."""
+    orders: dict[int, SumOrder] = {}
+    for op in walk(region.ops):
+        if op.name != "stream":
+            continue
+        kinds, axes, last = op.attrs["kinds"], op.attrs["axes"], op.regions[0].ops[-1]
+        assert isinstance(kinds, tuple) and isinstance(axes, tuple)
+        for kind, axis, value in zip(kinds, axes, last.operands, strict=True):
+            if kind in ("sum", "prod") and _tile(value).dtype.is_float:
+                orders[classes.of[value, int(axis)]] = stream_order(op, _tile(value), int(axis))
+    return orders
+
+
+def stream_order(op: Op, type_: TileType, axis: int) -> SumOrder:
+    """The order of one sum over a stream's whole axis."""
+    block = op.regions[0].args[0].type
+    assert isinstance(block, BlockType)
+    return sum_order(axis == type_.rank - 1, block.extent if isinstance(block.extent, int) else None)
+
+
+def _root_choices(classes: AxisClasses) -> list[tuple[int, ...]]:
+    """Root classes to try: every reshaped axis whole, then every one by its parts."""
+    wholes = {split.whole for split in classes.splits}
+    parts = {part for split in classes.splits for part in split.parts}
+    numbers = range(len(classes.extents))
+    by_whole = tuple(n for n in numbers if n not in parts or n in wholes)
+    by_parts = tuple(n for n in numbers if n not in wholes)
+    return [by_whole] if by_whole == by_parts else [by_whole, by_parts]
+
+
+def _fast_root(fast: int | None, roots: Sequence[int], classes: AxisClasses) -> int | None:
+    if fast is None or fast in roots:
+        return fast
+    for split in classes.splits:
+        if fast in split.parts and split.whole in roots:
+            return split.whole
+        if fast == split.whole and split.parts[-1] in roots:
+            return split.parts[-1]
+    return None
+
+
+class _Placer:
+    """Rebuilds a grid's region with layouts; counts the bytes that it had to convert."""
+
+    def __init__(self, grid: _Grid) -> None:
+        self.grid = grid
+        self.mapped: dict[Value, Value] = {}
+        self.converted_bytes = 0
+
+    def region(self, region: Region) -> Region:
+        builder = Builder(OPS)
+        for op in region.ops:
+            builder.location = op.location
+            self.place(op, builder)
+        return Region(region.args, tuple(builder.ops))
+
+    def place(self, op: Op, builder: Builder) -> None:
+        operands = tuple(self.mapped.get(v, v) for v in op.operands)
+        if op.name == "stream":
+            self.stream(op, builder)
+            return
+        if not op.results or not _tile(op.result).shape:
+            builder.ops.append(Op(op.spec, self.reduced(op, operands, builder), op.attrs, op.results, (), op.location))
+            return
+        layout, operands = self.layouts(op, operands, builder)
+        if op.name == "reshape" and layout is None:
+            self.mapped[op.result] = self.convert(operands[0], op.result, self.default(op.result), builder)
+            return
+        assert layout is not None
+        type_ = TileType(_tile(op.result).dtype, _tile(op.result).shape, str(layout))
+        self.check_size(op, layout)
+        value = builder.value(op.name, operands, type_, op.attrs, op.result.name)
+        self.mapped[op.result] = value
+
+    def check_size(self, op: Op, layout: Layout) -> None:
+        if layout.register_count > MAX_TILE_REGISTERS:
+            raise UnsupportedError(
+                f"a block's value of {'x'.join(map(str, layout.shape))} elements does not fit the registers",
+                "write a smaller `block=`",
+                op.location,
+            )
+
+    def default(self, value: Value, caps: dict[int, int] | None = None) -> Layout:
+        planned = planned_layout(self.grid.plan, value, self.grid.classes) if caps is None else None
+        return planned or distribute(self.grid.tile_extents(value), self.grid.warps, caps or {})
+
+    def layouts(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> tuple[Layout | None, tuple[Value, ...]]:
+        """The result's layout and the operands converted to what it asks for."""
+        if op.name == "broadcast":
+            layout = self.default(op.result)
+            return layout, (self.spread(op, operands[0], layout, builder),)
+        if op.name in REDUCTIONS:
+            operands = self.reduced(op, operands, builder)
+            keepdims, axes = op.attrs["keepdims"], op.attrs["axes"]
+            assert isinstance(axes, tuple) and isinstance(keepdims, bool)
+            return without_axis(_layout(operands[0]), int(axes[0]), keepdims=keepdims), operands
+        if op.name == "transpose":
+            permutation = op.attrs["permutation"]
+            assert isinstance(permutation, tuple)
+            return permuted(_layout(operands[0]), tuple(int(p) for p in permutation)), operands
+        if op.name == "reshape":
+            layout = self.default(op.result)
+            follows = planned_layout(self.grid.plan, op.operands[0], self.grid.classes)
+            planned = planned_layout(self.grid.plan, op.result, self.grid.classes)
+            moves_nothing = planned is not None and follows is not None and follows == _layout(operands[0])
+            return (layout if moves_nothing and _same_places(follows, layout) else None), operands
+        layout = self.default(op.result)
+        if "elementwise" in op.spec.traits:
+            operands = tuple(self.convert(v, v, layout, builder) for v in operands)
+        return layout, operands
+
+    def reduced(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> tuple[Value, ...]:
+        """A reduction's operand in a layout whose lanes and warps stay inside the order's partials."""
+        if op.name not in REDUCTIONS or op.name not in ("sum", "prod"):
+            return operands
+        axes = op.attrs["axes"]
+        assert isinstance(axes, tuple)
+        axis, type_ = int(axes[0]), _tile(op.operands[0])
+        if not type_.dtype.is_float:
+            return operands
+        order = sum_order(axis == type_.rank - 1, static_extent(self.grid.classes, self.grid.classes.of[op.operands[0], axis]))
+        if fits_order(_layout(operands[0]), axis, order):
+            return operands
+        layout = self.default(op.operands[0], {axis: order.partials})
+        return (self.convert(operands[0], operands[0], layout, builder),)
+
+    def spread(self, op: Op, operand: Value, layout: Layout, builder: Builder) -> Value:
+        """A broadcast's operand in the layout that the result's implies."""
+        source, result = _tile(operand), _tile(op.result)
+        if not source.shape:
+            return operand
+        skipped = result.rank - source.rank
+        axes = [
+            k + skipped if source.shape[k] == result.shape[k + skipped] else REPLICATED for k in range(source.rank)
+        ]
+        return self.convert(operand, operand, restricted(layout, axes), builder)
+
+    def convert(self, value: Value, like: Value, layout: Layout, builder: Builder) -> Value:
+        """The value in a layout, through a conversion if it is in another one; `like` gives the shape."""
+        type_ = _tile(value)
+        shape = _tile(like).shape
+        if not shape or (type_.layout == str(layout) and type_.shape == shape):
+            return value
+        if value is like and same_holders(_layout(value), layout):
+            return value
+        extents = _layout(value).shape
+        total = type_.dtype.nbytes
+        for extent in extents:
+            total *= extent
+        self.converted_bytes += total
+        return builder.value("convert", (value,), TileType(type_.dtype, shape, str(layout)), None, value.name)
+
+    def stream(self, op: Op, builder: Builder) -> None:
+        region = self.region(op.regions[0])
+        inner = Builder(OPS)
+        inner.ops = list(region.ops[:-1])
+        kinds, axes = op.attrs["kinds"], op.attrs["axes"]
+        assert isinstance(kinds, tuple) and isinstance(axes, tuple)
+        yielded: list[Value] = []
+        results: list[Value] = []
+        for kind, axis, before, value, result in zip(
+            kinds, axes, op.regions[0].ops[-1].operands, region.ops[-1].operands, op.results, strict=True
+        ):
+            if kind in ("sum", "prod") and _tile(value).dtype.is_float:
+                order = stream_order(op, _tile(value), int(axis))
+                if not fits_order(_layout(value), int(axis), order):
+                    value = self.convert(value, value, self.default(before, {int(axis): order.partials}), inner)
+            yielded.append(value)
+            layout = without_axis(_layout(value), int(axis), keepdims=False)
+            type_ = _tile(result)
+            placed = Value(TileType(type_.dtype, type_.shape, str(layout) if type_.shape else None), result.name)
+            self.mapped[result] = placed
+            results.append(placed)
+        inner.emit("yield", tuple(yielded))
+        placed_region = Region(region.args, tuple(inner.ops))
+        builder.ops.append(Op(op.spec, (), op.attrs, tuple(results), (placed_region,), op.location))
+
+
+def _layout(value: Value) -> Layout:
+    text = _tile(value).layout
+    assert text is not None
+    return parse_layout(text)
+
+
+def _same_places(before: Layout, after: Layout) -> bool:
+    """Whether a regrouping leaves every register where it is."""
+    return before.register_count == after.register_count
+
+
+def same_holders(a: Layout, b: Layout) -> bool:
+    """Whether two layouts of one shape place each element alike: the same digits apart from replication's spelling."""
+    return a == b
+
+
+def fits_order(layout: Layout, axis: int, order: SumOrder) -> bool:
+    """Whether each partial's elements are in one thread and every digit is a run of index bits."""
+    digits = [d for d in layout.all_digits() if d.axis == axis]
+    reach = [d.extent * d.stride for d in layout.lanes + layout.warps if d.axis == axis]
+    return max(reach, default=1) <= order.partials and not any(d.stride & (d.stride - 1) for d in digits)
+
+
+def _place_grid(op: Op, schedule: GridSchedule) -> Op:
+    region = op.regions[0]
+    classes = axis_classes(region)
+    extents = _extents(op, region, classes, schedule)
+    orders = sum_caps(region, classes) | _stream_orders(region, classes)
+    caps = {number: order.partials for number, order in orders.items()}
+    best: tuple[int, Region] | None = None
+    for roots in _root_choices(classes):
+        fast = _fast_root(fast_class(region, classes), roots, classes)
+        plan = plan_axes(roots, fast, extents, caps, schedule, classes.splits)
+        placer = _Placer(_Grid(region, classes, plan, schedule.warps))
+        placed = placer.region(region)
+        if best is None or placer.converted_bytes < best[0]:
+            best = (placer.converted_bytes, placed)
+    assert best is not None
+    attrs = {"tile": schedule.tile, "warps": schedule.warps}
+    return Op(op.spec, op.operands, attrs, op.results, (best[1],), op.location)
+
+
+def place_layouts(kernel: Kernel, schedule: Schedule) -> Kernel:
+    """Layouts for every tile of every grid. Errors: UnsupportedError."""
+    plans = iter(schedule.grids)
+    body = tuple(_place_grid(op, next(plans)) if op.name == "grid" else op for op in kernel.body)
+    return replace(kernel, stage="placed", body=body)

@@ -1,0 +1,72 @@
+"""Drop repeated, trivial and unused operations of TILE. Never changes a rounding."""
+
+from dataclasses import replace
+
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
+from agentkern.compiler.passes.rewrite import rewrite
+
+_TRIVIAL = ("broadcast", "reshape", "cast", "transpose")
+
+
+def _is_pure(op: Op) -> bool:
+    return not op.regions and not op.spec.traits & {"reads", "writes"} and op.name != "yield"
+
+
+def _is_trivial(op: Op) -> bool:
+    if op.name not in _TRIVIAL or op.operands[0].type != op.result.type:
+        return False
+    if op.name == "transpose":
+        permutation = op.attrs["permutation"]
+        assert isinstance(permutation, tuple)
+        return permutation == tuple(range(len(permutation)))
+    return True
+
+
+def _key(op: Op) -> tuple[object, ...]:
+    attrs = tuple((name, type(value), repr(value)) for name, value in op.attrs.items())
+    return (op.spec.name, op.operands, attrs, op.result.type)
+
+
+def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[Value, Value]) -> Region:
+    """Replace an operation equal to one before it, in this region or around it."""
+    seen = dict(seen)
+    kept: list[Op] = []
+    for op in region.ops:
+        operands = tuple([mapped.get(v, v) for v in op.operands])
+        regions = tuple(_common(r, seen, mapped) for r in op.regions)
+        op = Op(op.spec, operands, op.attrs, op.results, regions, op.location)
+        if _is_pure(op):
+            key = _key(op)
+            if key in seen:
+                mapped[op.result] = seen[key]
+                continue
+            seen[key] = op.result
+        kept.append(op)
+    return Region(region.args, tuple(kept))
+
+
+def _used(region: Region, live: set[Value]) -> Region:
+    """Drop operations whose results nobody uses."""
+    kept: list[Op] = []
+    for op in reversed(region.ops):
+        regions = tuple(_used(r, live) for r in op.regions)
+        wanted = op.spec.traits & {"writes", "region"} or op.name == "yield" or any(v in live for v in op.results)
+        if not wanted or (op.name == "grid" and not regions[0].ops):
+            continue
+        if op.regions:
+            op = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location)
+        live.update(op.operands)
+        kept.append(op)
+    return Region(region.args, tuple(reversed(kept)))
+
+
+def simplify(kernel: Kernel) -> Kernel:
+    """Drop moves that move nothing, repeated pure operations and dead ones."""
+
+    def trivial(op: Op, builder: Builder) -> tuple[Value, ...] | None:
+        del builder
+        return (op.operands[0],) if _is_trivial(op) else None
+
+    body = Region((), rewrite(kernel, trivial).body)
+    body = _used(_common(body, {}, {}), set())
+    return replace(kernel, body=body.ops)

@@ -1,0 +1,219 @@
+"""Cut values that are larger than the registers into chunks along their long axis.
+
+A grid whose values have one axis too long to keep (or of run-time length) becomes a sequence of `stream` operations:
+each walks the axis once, reloads and recomputes what it needs of the long values, and either reduces or stores them. What
+a reduction yields is short and kept. Reloading is legal because a grid never reads what it writes (`proofs` shows it) and
+the host keeps outputs apart from inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentkern.compiler.analysis.axes import AxisClasses
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
+from agentkern.compiler.ir.tables import OPS
+from agentkern.compiler.ir.tile_ops import REDUCTIONS
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.passes.grid_axes import access_of, grid_classes, is_wide
+from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.compiler.schedule import Schedule
+
+_REGROUPS = ("reshape", "slice")
+
+
+def _wide_class(op: Op, classes: AxisClasses) -> int | None:
+    """The one class to stream, None if all fit. Errors: UnsupportedError for several or regrouped ones."""
+    wide = [number for number in range(len(classes.extents)) if is_wide(classes, number)]
+    if not wide:
+        return None
+    if len(wide) > 1:
+        raise UnsupportedError(
+            "a grid holds values that are too long along two axes",
+            "make one of the axes a grid axis, so that a block holds a part of it",
+            op.location,
+        )
+    if any(wide[0] in (split.whole, *split.parts) for split in classes.splits):
+        raise UnsupportedError(
+            "an axis too long to keep on the chip is reshaped",
+            "make it a grid axis with `block=` of the group's size instead of reshaping it",
+            op.location,
+        )
+    return wide[0]
+
+
+class _Streams:
+    """Builds one grid's new region: short operations as they are, long ones inside streams."""
+
+    def __init__(self, region: Region, classes: AxisClasses, wide: int, chunk: int, location: object) -> None:
+        self.region = region
+        self.classes = classes
+        self.wide = wide
+        self.chunk = chunk
+        self.builder = Builder(OPS)
+        self.mapped: dict[Value, Value] = {}
+        self.levels: dict[Value, int] = {}
+        self.location = location
+        self.makers = {value: op for op in region.ops for value in op.results}
+
+    def is_long(self, value: Value) -> bool:
+        return isinstance(value.type, TileType) and self.wide in self.classes.axes(value)
+
+    def touches(self, op: Op) -> bool:
+        return any(self.is_long(v) for v in (*op.operands, *op.results))
+
+    def level(self, op: Op) -> int:
+        level = max((self.levels.get(v, 0) for v in op.operands), default=0)
+        for value in op.results:
+            self.levels[value] = level + int(self.is_sink(op))
+        return level
+
+    def is_sink(self, op: Op) -> bool:
+        """A long operation with no long result: a reduction over the axis, or a store."""
+        return self.touches(op) and not any(self.is_long(v) for v in op.results)
+
+    def build(self) -> Region:
+        leveled = [(self.level(op), op) for op in self.region.ops]
+        for level in range(1 + max((at for at, _ in leveled), default=0)):
+            here = [op for at, op in leveled if at == level]
+            for op in here:
+                if not self.touches(op):
+                    operands = tuple(self.mapped.get(v, v) for v in op.operands)
+                    self.builder.ops.append(Op(op.spec, operands, op.attrs, op.results, op.regions, op.location))
+            sinks = [op for op in here if self.is_sink(op)]
+            if sinks:
+                self.stream(sinks)
+        return Region(self.region.args, tuple(self.builder.ops))
+
+    def stream(self, sinks: list[Op]) -> None:
+        """One walk over the axis that serves all sinks of a level."""
+        extent = self.classes.extents[self.wide]
+        number = sum(1 for op in self.builder.ops if op.name == "stream")
+        block = Value(BlockType(f"%chunk{number}", extent, self.chunk), f"chunk{number}")
+        body = _Chunk(self, block)
+        reductions = [op for op in sinks if op.name in REDUCTIONS]
+        for op in sinks:
+            if op.name not in REDUCTIONS:
+                body.store(op)
+        yielded = tuple(body.value(op.operands[0]) for op in reductions)
+        body.builder.emit("yield", yielded)
+        kinds = tuple(op.name for op in reductions)
+        axes = tuple(self.axis(op) for op in reductions)
+        types: list[TileType] = []
+        for op in reductions:
+            result = op.result.type
+            assert isinstance(result, TileType)
+            axis = self.axis(op)
+            types.append(TileType(result.dtype, (*result.shape[:axis], *result.shape[axis + op.attrs["keepdims"] :])))  # pyright: ignore[reportOperatorIssue]: verified bool
+        self.builder.location = reductions[0].location if reductions else sinks[0].location
+        results = self.builder.emit(
+            "stream", (), tuple(types), {"kinds": kinds, "axes": axes}, (Region((block,), tuple(body.builder.ops)),)
+        )
+        for op, value in zip(reductions, results, strict=True):
+            value.name = op.result.name
+            self.builder.location = op.location
+            kept = value
+            if op.attrs["keepdims"]:
+                kept = self.builder.value("reshape", (value,), op.result.type, None, op.result.name)
+            self.mapped[op.result] = kept
+
+    def axis(self, op: Op) -> int:
+        axes = op.attrs["axes"]
+        assert isinstance(axes, tuple)
+        return int(axes[0])
+
+
+class _Chunk:
+    """Recomputes long values inside one stream's region, each once."""
+
+    def __init__(self, streams: _Streams, block: Value) -> None:
+        self.streams = streams
+        self.block = block
+        self.builder = Builder(OPS)
+        self.done: dict[Value, Value] = {}
+        self.current = block.type.current  # pyright: ignore[reportAttributeAccessIssue]: a block by construction
+
+    def type(self, value: Value) -> TileType:
+        type_ = value.type
+        assert isinstance(type_, TileType)
+        classes = self.streams.classes.axes(value)
+        shape = tuple(
+            self.current if number == self.streams.wide else extent
+            for number, extent in zip(classes, type_.shape, strict=True)
+        )
+        return type_.with_shape(shape)
+
+    def value(self, value: Value) -> Value:
+        """A long value over the chunk, or a short one as it is outside."""
+        if not self.streams.is_long(value):
+            return self.streams.mapped.get(value, value)
+        if value not in self.done:
+            self.done[value] = self.make(self.streams.makers[value], value)
+        return self.done[value]
+
+    def make(self, op: Op, value: Value) -> Value:
+        if op.name in _REGROUPS:
+            raise UnsupportedError(
+                f"`{op.name}` of an axis too long to keep on the chip",
+                "make the axis a grid axis with `block=`",
+                op.location,
+            )
+        operands = tuple(self.value(v) for v in op.operands)
+        attrs = op.attrs
+        if op.name == "load":
+            operands, attrs = self.subscript(op, operands)
+        self.builder.location = op.location
+        return self.builder.value(op.name, operands, self.type(value), attrs, value.name)
+
+    def store(self, op: Op) -> None:
+        operands, attrs = self.subscript(op, tuple(self.value(v) for v in op.operands))
+        self.builder.location = op.location
+        self.builder.emit("store", operands, (), attrs)
+
+    def subscript(self, op: Op, operands: tuple[Value, ...]) -> tuple[tuple[Value, ...], dict[str, object]]:
+        """Replace the `:` of the streamed axis by the chunk."""
+        access = access_of(op)
+        assert access is not None
+        fixed = access.first_index
+        index: list[str] = []
+        blocks: list[Value] = []
+        axis = 0
+        for entry in access.index:
+            moved = entry.startswith("$") and not isinstance(access.operand(entry).type, BlockType)
+            if entry.startswith("$"):
+                index.append(f"${len(blocks)}")
+                blocks.append(operands[fixed + int(entry[1:])])
+            elif entry != "+" and self.streams.classes.of[access.tile, axis] == self.streams.wide:
+                self.whole(op, entry)
+                index.append(f"${len(blocks)}")
+                blocks.append(self.block)
+            else:
+                index.append(entry)
+            axis += not moved
+        return (*operands[:fixed], *blocks), {"index": tuple(index)}
+
+    def whole(self, op: Op, entry: str) -> None:
+        if entry != ":" and not entry.startswith("0:"):
+            raise UnsupportedError(
+                "a part of an axis too long to keep on the chip, from an index other than 0",
+                "make the axis a grid axis with `block=`",
+                op.location,
+            )
+
+
+def stream_rows(kernel: Kernel, schedule: Schedule) -> Kernel:
+    """Streams for every grid that has an axis too long to keep. Errors: UnsupportedError."""
+    body: list[Op] = []
+    schedules = iter(schedule.grids)
+    for op in kernel.body:
+        if op.name != "grid":
+            body.append(op)
+            continue
+        plan = next(schedules)
+        classes = grid_classes(op)
+        wide = _wide_class(op, classes)
+        if wide is not None:
+            region = _Streams(op.regions[0], classes, wide, plan.chunk, op.location).build()
+            op = Op(op.spec, op.operands, op.attrs, op.results, (region,), op.location)
+        body.append(op)
+    return replace(kernel, body=tuple(body))
