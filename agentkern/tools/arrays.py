@@ -42,7 +42,7 @@ def write_npz(path: Path, arrays: Mapping[str, Raw]) -> None:
     """
     try:
         with path.open("wb") as file:
-            np.savez(file, **{name: _portable(array) for name, array in arrays.items()})
+            np.savez(file, allow_pickle=False, **{name: _portable(array) for name, array in arrays.items()})
     except OSError as e:
         raise usage_error("-o", f"`{path}` cannot be written: {e.strerror}") from e
 

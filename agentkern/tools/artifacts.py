@@ -33,13 +33,13 @@ class StoredArtifact:
 
 
 class ArtifactStore:
-    """The artifacts of one folder. Safe for threads and processes: files appear whole, and equal content is one file."""
+    """The artifacts of one folder. Safe for threads and processes: files appear whole, equal content is one file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def put(self, kind: str, data: bytes, *, path: Path | None = None) -> Artifact:
-        """Keep `data`, and write it to `path` as well if one is given; the answer names that file, else the kept one."""
+        """Keep `data`, and write it to `path` too if one is given; the answer names that file, else the kept one."""
         identity = _identity(kind, data)
         kept = self._folder / f"{identity}.{ENDINGS[kind]}"
         if path is not None:

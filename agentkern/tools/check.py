@@ -9,6 +9,8 @@ from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
 from agentkern.diagnostics import Diagnostic, in_source_order, status_of
+from agentkern.dsl.dtypes import DType
+from agentkern.runtime.scalar_arguments import round_to
 from agentkern.tools.requests import CheckRequest
 from agentkern.tools.results import CheckResult, ProofCounts, diagnostic_record
 
@@ -45,9 +47,19 @@ def signature_text(kernel: Kernel) -> str:
             shape = "".join(f", {extent}" for extent in param.type.shape)
             params += [f"{param.name}: {access}[{param.type.dtype}{shape}]"] if access else []
         elif isinstance(param.type, TileType):
-            default = f" = {values[param.name]}" if param.name in values else ""
+            default = f" = {_shortest(values[param.name], param.type.dtype)}" if param.name in values else ""
             params.append(f"{param.name}: {param.type.dtype}{default}")
     return f"{kernel.name}({', '.join(params)})"
+
+
+def _shortest(value: float, dtype: DType) -> str:
+    """The fewest digits that round to `value` in `dtype`: 1e-06, not 9.999999974752427e-07."""
+    if isinstance(value, float):
+        for digits in range(1, 17):
+            text = f"{value:.{digits}g}"
+            if round_to(float(text), dtype) == value:
+                return text
+    return str(value)
 
 
 def _summary(diagnostics: tuple[Diagnostic, ...], kernels: tuple[str, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import sys
@@ -12,16 +11,17 @@ from pathlib import Path
 import z3
 
 from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.installed import installed_version
 from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions, compile_cuda, nvrtc_version
 from agentkern.runtime.nvrtc_library import NvrtcMissing
-from agentkern.runtime.simulator.toolchain import SimulatorUnavailableError, host_compiler
+from agentkern.runtime.simulator import SimulatorBuildError, SimulatorUnavailableError, host_compiler
+from agentkern.runtime.simulator.selftest import self_test
 from agentkern.tools.disassemble import DisassemblyFailed, NvdisasmMissing, nvdisasm_version
 from agentkern.tools.requests import TARGETS
 from agentkern.tools.results import DoctorItem, DoctorResult
 
 _PROBE = 'extern "C" __global__ void probe(float *x) { x[threadIdx.x] = __fadd_rn(x[threadIdx.x], 1.0f); }'
-_NAME_BYTES = 256
 # What everything but a GPU run needs. The others are named, and their absence is no fault.
 _NEEDED = ("python", "nvrtc", "compiler", "simulator", "z3", "cache")
 
@@ -76,6 +76,21 @@ def _compiler() -> DoctorItem:
     return DoctorItem(name="compiler", works=True, detail=f"`{' '.join(found.command)}`: {version}")
 
 
+def _simulator() -> DoctorItem:
+    try:
+        failures = self_test(cache_folder(os.environ))
+    except SimulatorUnavailableError:
+        detail = "needs a C++ compiler"
+        return DoctorItem(name="simulator", works=False, detail=detail)
+    except SimulatorBuildError as e:
+        detail = f"the compiler refuses it: {e.log.strip().splitlines()[0] if e.log.strip() else 'no message'}"
+        return DoctorItem(name="simulator", works=False, detail=detail, install="g++ 11 or newer")
+    if failures:
+        detail = f"wrong arithmetic with this compiler: {failures[0]}"
+        return DoctorItem(name="simulator", works=False, detail=detail, install="another C++ compiler, named by CXX")
+    return DoctorItem(name="simulator", works=True, detail="its arithmetic has the GPU's bits (self-test)")
+
+
 def _z3() -> DoctorItem:
     solver = z3.Solver()
     n = z3.Int("n")
@@ -94,25 +109,14 @@ def _torch() -> DoctorItem:
 
 def _gpu() -> DoctorItem:
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        detail = "no NVIDIA driver; kernels run on the CPU simulator, times need a GPU"
+        gpus = [driver().info(index) for index in range(driver().device_count)]
+    except (NoDriver, DriverError) as e:
+        detail = f"{e}; kernels run on the CPU simulator, times need a GPU"
         return DoctorItem(name="gpu", works=False, detail=detail)
-    status = driver.cuInit(0)
-    if status != 0:
-        return DoctorItem(name="gpu", works=False, detail=f"the driver reports error {status}")
-    version, count = ctypes.c_int(), ctypes.c_int()
-    driver.cuDriverGetVersion(ctypes.byref(version))
-    driver.cuDeviceGetCount(ctypes.byref(count))
-    names = [_device_name(driver, ordinal) for ordinal in range(count.value)]
-    cuda = f"driver for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-    return DoctorItem(name="gpu", works=bool(names), detail=f"{', '.join(names) or 'none'}; {cuda}")
-
-
-def _device_name(driver: ctypes.CDLL, ordinal: int) -> str:
-    name = ctypes.create_string_buffer(_NAME_BYTES)
-    driver.cuDeviceGetName(name, _NAME_BYTES, ordinal)
-    return name.value.decode(errors="replace")
+    described = [f"{gpu.name} ({gpu.target or 'older than any target'})" for gpu in gpus]
+    cuda = ".".join(map(str, gpus[0].driver_version))
+    works = any(gpu.target is not None for gpu in gpus)
+    return DoctorItem(name="gpu", works=works, detail=f"{', '.join(described)}; driver for CUDA {cuda}")
 
 
 def _cache() -> DoctorItem:
@@ -134,5 +138,5 @@ def _package() -> DoctorItem:
 
 
 _CHECKS: tuple[Callable[[], DoctorItem], ...] = (
-    _package, _python, _nvrtc, _nvdisasm, _compiler, _z3, _torch, _gpu, _cache,
+    _package, _python, _nvrtc, _nvdisasm, _compiler, _simulator, _z3, _torch, _gpu, _cache,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Explain a diagnostic code or a concept: find its page, or name the nearest. Pages are markdown files of the package."""
+"""Explain a diagnostic code or a concept: find its page, or name the nearest. Pages are markdown files here."""
 
 from __future__ import annotations
 

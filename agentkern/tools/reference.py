@@ -25,7 +25,9 @@ def reference(page: str | None = None) -> ReferenceResult:
     Errors: UsageError naming the nearest page.
     """
     if page is None or page.strip() in ("", "index"):
-        return ReferenceResult(status="ok", summary="pages of the language; read one by name", page="index", text=_index())
+        return ReferenceResult(
+            status="ok", summary="pages of the language; read one by name", page="index", text=_index()
+        )
     name = page.strip().removesuffix(".md").lower()
     path = LANGUAGE_PAGES / f"{name}.md"
     if name in language_pages():

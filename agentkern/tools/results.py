@@ -109,7 +109,7 @@ class CheckResult(Result):
 
 
 class Resources(Record):
-    """What the largest launch uses: registers per thread, the rest per block; `occupancy` is a fraction of an SM's warps."""
+    """What the largest launch uses: registers per thread, the rest per block; `occupancy`: share of an SM's warps."""
 
     registers: int
     spill_bytes: int

@@ -16,7 +16,11 @@ PURE = ("agentkern.diagnostics", "agentkern.dsl", "agentkern.compiler")
 def found_in(module: Module) -> Iterator[str]:
     is_pure = module.name.startswith(PURE)
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input", "eval"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("print", "input", "eval")
+        ):
             yield f"line {node.lineno}: {node.func.id}()"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "exec":
             yield f"line {node.lineno}: exec()"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import agentkern
 import pytest
+
+import agentkern
 from agentkern.compiler.ir.tables import OPS
 from agentkern.diagnostics import CODES, load_page
 from agentkern.diagnostics.pages import PAGES
@@ -11,7 +12,24 @@ from agentkern.tools import api
 from agentkern.tools.explain import explain
 
 MAX_PUBLIC_NAMES = 100
-DTYPES = {"bf16", "bool", "e4m3", "e5m2", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "tf32", "u8", "u16", "u32", "u64"}
+DTYPES = {
+    "bf16",
+    "bool",
+    "e4m3",
+    "e5m2",
+    "f16",
+    "f32",
+    "f64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "tf32",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+}
 
 
 @pytest.mark.parametrize("code", sorted(CODES))

@@ -11,7 +11,9 @@ from agentkern.tools.requests import Numerics, Size, Target, Value
 
 MAX_SOURCE_CHARS = 200_000
 
-Source = Annotated[str, Field(max_length=MAX_SOURCE_CHARS, description="Text of the kernel file (import agentkern as ak ...).")]
+Source = Annotated[
+    str, Field(max_length=MAX_SOURCE_CHARS, description="Text of the kernel file (import agentkern as ak ...).")
+]
 KernelName = Annotated[str | None, Field(description="Which kernel, if the text has several.")]
 Dims = Annotated[dict[str, Size], Field(description='Sizes by name: {"H": 7168}. Every ak.static size needs one.')]
 Settings = Annotated[dict[str, Value], Field(description="Compile-time values by name.")]
@@ -53,9 +55,9 @@ class VerifyArguments(CheckArguments):
 class ProfileArguments(CheckArguments):
     """Of `ak_profile`."""
 
-    against: Annotated[list[Literal["torch", "torch.compile"]], Field(description="Rivals to time in the same run.")] = (
-        Field(default_factory=list)
-    )
+    against: Annotated[
+        list[Literal["torch", "torch.compile"]], Field(description="Rivals to time in the same run.")
+    ] = Field(default_factory=list)
 
 
 class JobArguments(Arguments):

@@ -1,11 +1,11 @@
-"""Who may run now: at most so many jobs at once, and one job on the GPU. A slot is a lock on a file, freed by any death."""
+"""Who may run now: so many jobs at once, and one job on the GPU. A slot is a lock on a file, freed by any death."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ _POLL_S = 0.05
 
 
 @contextmanager
-def take_slot(folder: Path, tool: str, request: Mapping[str, Any]) -> Iterator[None]:
+def take_slot(folder: Path, tool: str, request: Mapping[str, Any]) -> Generator[None]:
     """Wait for a slot of this machine, and for the GPU where the job uses it."""
     n_slots = max(1, (os.cpu_count() or 1) // 2)
     handles = [_take_one([folder / f".slot{n}" for n in range(n_slots)])]

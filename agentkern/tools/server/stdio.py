@@ -30,7 +30,11 @@ _INSTRUCTIONS = (
 )
 _TEMPLATES = (
     ("language/{page}", "language", "A page of the language (tool: ak_reference)."),
-    ("diagnostic/{code}", "diagnostic", "What a diagnostic code means, with a wrong and a right kernel (ak_reference)."),
+    (
+        "diagnostic/{code}",
+        "diagnostic",
+        "What a diagnostic code means, with a wrong and a right kernel (ak_reference).",
+    ),
     ("artifact/{id}", "artifact", "CUDA, IR or proofs of an earlier result (ak_read)."),
 )
 
@@ -106,9 +110,7 @@ class ToolServer:
                 raise MCPError(types.INVALID_PARAMS, f"no resource `{uri}`; resources: {_SCHEME} with {kinds}")
         except UsageError as e:
             raise MCPError(types.INVALID_PARAMS, e.diagnostic.message, {"diagnostics": [to_json(e.diagnostic)]}) from e
-        return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)]
-        )
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
 
 
 def describe(row: ToolRow) -> types.Tool:

@@ -1,4 +1,4 @@
-"""What a job can do: one function per tool that runs in a process of its own. Arguments in, the tool's full answer out."""
+"""What a job can do: one function per tool that runs in a process of its own. Arguments in, the full answer out."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ TOOLS: Mapping[str, ToolRow] = {
     for row in (
         ToolRow(
             "ak_check",
-            "Find every error of a kernel at once, each with a fix to apply; makes no code. Fast: call it after each edit.",
+            "Find every error of a kernel at once, with fixes to apply; makes no code. Fast: call it after each edit.",
             CheckArguments,
             _check,
         ),
@@ -158,7 +158,7 @@ TOOLS: Mapping[str, ToolRow] = {
         ),
         ToolRow(
             "ak_verify",
-            "Run a kernel and say whether it is right, bit for bit, by named checks; wrong answers are shown to be caught.",
+            "Run a kernel and say whether it is right, bit for bit, by named checks shown to catch wrong ones.",
             VerifyArguments,
             _verify,
             is_read_only=False,
@@ -172,7 +172,9 @@ TOOLS: Mapping[str, ToolRow] = {
             is_idempotent=False,
         ),
         ToolRow("ak_job", "Wait for a long call's answer, or cancel it.", JobArguments, _job, is_read_only=False),
-        ToolRow("ak_reference", "Read the language: pages, concepts, diagnostic codes.", ReferenceArguments, _reference),
+        ToolRow(
+            "ak_reference", "Read the language: pages, concepts, diagnostic codes.", ReferenceArguments, _reference
+        ),
         ToolRow("ak_read", "Read lines of an artifact: CUDA, IR, proofs.", ReadArguments, _read),
     )
 }

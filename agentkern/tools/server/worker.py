@@ -1,4 +1,4 @@
-"""The process of one job: reads the request, calls the tool, writes progress and result. Ends by its limits, or by itself.
+"""The process of one job: reads the request, calls the tool, writes progress and result. Ends by itself or its limits.
 
 Started by `jobs` with a short list of environment variables and no input; what it prints goes to the job's log.
 """
@@ -64,7 +64,7 @@ def _failed(diagnostic: dict[str, object], summary: str) -> dict[str, Any]:
 
 
 def _limit(*, needs_gpu: bool) -> None:
-    """Bound time, memory and files. The driver maps the whole GPU's address space, so memory is bounded without it only."""
+    """Bound time, memory and files. The GPU's driver maps huge address spaces: memory is bounded only without it."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _Timeout

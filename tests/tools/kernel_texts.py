@@ -1,0 +1,31 @@
+"""Small kernel texts that tests of the tools share."""
+
+RMS_NORM = """\
+import agentkern as ak
+
+T = ak.dim("T")
+H = ak.static("H")
+
+
+@ak.kernel
+def rms_norm(x: ak.In[ak.bf16, T, H], weight: ak.In[ak.bf16, H], out: ak.Out[ak.bf16, T, H], eps: ak.f32 = 1e-6):
+    for t in ak.grid(T):
+        row = x[t, :].to(ak.f32)
+        scale = ak.rsqrt(ak.sum(row * row, axis=1, keepdims=True) / H + eps)
+        out[t, :] = (row * scale * weight[:].to(ak.f32)).to(ak.bf16)
+"""
+
+# One letter is missing; the fix puts it back.
+BROKEN = RMS_NORM.replace("ak.rsqrt", "ak.rsqr")
+
+ADD = """\
+import agentkern as ak
+
+N = ak.dim("N")
+
+
+@ak.kernel
+def add(a: ak.In[ak.f32, N], b: ak.In[ak.f32, N], out: ak.Out[ak.f32, N], scale: ak.f32 = 1.0):
+    for n in ak.grid(N):
+        out[n] = (a[n] + b[n]) * scale
+"""

@@ -1,0 +1,97 @@
+"""The MCP server through the SDK's client: conversations, misuse, sizes, resources."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from agentkern.diagnostics import Edit, Fix, apply_fix
+from tests.tools.kernel_texts import BROKEN, RMS_NORM
+from tests.tools.mcp_client import Conversation, converse
+
+TOKEN_BYTES = 4
+
+
+def n_tokens(value: object) -> float:
+    return len(json.dumps(value, separators=(",", ":")).encode()) / TOKEN_BYTES
+
+
+def test_a_broken_kernel_is_checked_and_its_fix_applied(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        answer = await server.call("ak_check", source=BROKEN)
+        assert answer["status"] == "rejected"
+        assert n_tokens(answer) < 400
+        (diagnostic,) = answer["diagnostics"]
+        assert diagnostic["code"] == "AK202"
+        edits = tuple(Edit(tuple(e["start"]), tuple(e["end"]), e["text"]) for e in diagnostic["fixes"][0]["edits"])
+        mended = apply_fix(BROKEN, Fix("", edits))
+        assert mended == RMS_NORM
+        assert (await server.call("ak_check", source=mended))["status"] == "ok"
+
+    converse(talk, tmp_path)
+
+
+def test_many_errors_are_cut_to_the_budget_and_counted(tmp_path: Path):
+    body = "".join(f"        out[n] = ak.nothing_of_that_name_{i}(a[n])\n" for i in range(200))
+    head = BROKEN.split("@ak.kernel")[0].replace("H", "N")
+    grid = "@ak.kernel\ndef f(a: ak.In[ak.f32, N], out: ak.Out[ak.f32, N]):\n    for n in ak.grid(N):\n"
+    source = head + grid + body
+
+    async def talk(server: Conversation) -> None:
+        answer = await server.call("ak_check", source=source)
+        assert n_tokens(answer) < 400
+        shown = len(answer["diagnostics"])
+        assert answer["more"].startswith(f"{200 - shown} more")
+
+    converse(talk, tmp_path)
+
+
+def test_tool_schemas_are_small_and_annotated(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        listed = await server.client.list_tools()
+        assert [tool.name for tool in listed.tools] == [
+            "ak_check", "ak_compile", "ak_verify", "ak_profile", "ak_job", "ak_reference", "ak_read",
+        ]  # fmt: skip
+        dumped = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed.tools]
+        assert n_tokens(dumped) < 2500
+        for tool in listed.tools:
+            assert tool.annotations is not None
+            assert tool.annotations.destructive_hint is False
+            assert tool.annotations.read_only_hint is not None
+            assert tool.description
+            assert not any("path" in name or "file" in name for name in tool.input_schema["properties"])
+
+    converse(talk, tmp_path)
+
+
+def test_misuse_is_refused_naming_what_was_meant(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        assert "did you mean `source`" in await server.misuse("ak_check", sorce=RMS_NORM)
+        assert "argument `source` is missing" in await server.misuse("ak_check")
+        assert "dims.H" in await server.misuse("ak_check", source=RMS_NORM, dims={"H": -1})
+        assert "ak_check" in await server.misuse("ak_chek", source=RMS_NORM)
+        assert "no artifact" in await server.misuse("ak_read", id="../../etc/passwd")
+        assert "no job" in await server.misuse("ak_job", job_id="../../etc")
+        assert "`iteration`" in await server.misuse("ak_reference", page="iterating")
+
+    converse(talk, tmp_path)
+
+
+def test_every_resource_has_a_tool_twin(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        resources = (await server.client.list_resources()).resources
+        assert {resource.name for resource in resources} >= {"kernels", "iteration", "operations"}
+        for resource in resources:
+            (content,) = (await server.client.read_resource(str(resource.uri))).contents
+            assert content.text == (await server.call("ak_reference", page=resource.name))["text"]
+        (content,) = (await server.client.read_resource("agentkern://diagnostic/AK301")).contents
+        assert content.text == (await server.call("ak_reference", page="AK301"))["text"]
+        templates = (await server.client.list_resource_templates()).resource_templates
+        assert {template.name for template in templates} == {"language", "diagnostic", "artifact"}
+        with pytest.raises(MCPError, match="no resource"):
+            await server.client.read_resource("agentkern://nothing/here")
+
+    converse(talk, tmp_path)
