@@ -72,7 +72,7 @@ def make_subject(
     signature = signature_of(kernel)
     tiles = [tile for schedule in program.schedules(options.sizes, 1) if schedule for tile in schedule.grids[0].tile]
     plan = plan_sizes(kernel, sizes, options.sizes, options.level, tiles)
-    oracle = Oracle(program, signature)
+    oracle = Oracle(program)
     level, scalars, seed = options.level, options.scalars, options.seed
     return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed)
 

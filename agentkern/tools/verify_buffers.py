@@ -62,8 +62,10 @@ class GuardedArray:
 
 
 def guarded(name: str, contents: Raw) -> GuardedArray:
-    """Return a guarded copy of `contents`, its first element at a multiple of 256 bytes from the allocation's start."""
-    memory = np.full(contents.nbytes + 2 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
+    """Return a guarded copy of `contents`, its first element at an address that 256 divides, as on a GPU."""
+    allocation = np.full(contents.nbytes + 3 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
+    start = -allocation.ctypes.data % GUARD_BYTES
+    memory = allocation[start : start + contents.nbytes + 2 * GUARD_BYTES]
     array = memory[GUARD_BYTES : GUARD_BYTES + contents.nbytes].view(contents.dtype).reshape(contents.shape)
     array[...] = contents
     return GuardedArray(name, memory, array, contents)

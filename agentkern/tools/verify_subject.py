@@ -28,6 +28,7 @@ from agentkern.tools.verify_model import (
     Signature,
     Sizes,
     concrete,
+    signature_of,
 )
 
 Level = Literal["quick", "full"]
@@ -39,7 +40,6 @@ class Oracle:
     """The interpreter's answers, each computed once."""
 
     program: Program
-    signature: Signature
     answers: dict[int, tuple[Call, Arrays]] = field(default_factory=dict)
 
     def __call__(self, call: Call) -> Arrays:
@@ -47,14 +47,16 @@ class Oracle:
         known = self.answers.get(id(call))
         if known is not None:
             return known[1]
-        answer = run_interpreter(self.program, self.signature, call)
+        answer = run_interpreter(self.program, call)
         # the call is kept too: an id is only unique while its object lives
         self.answers[id(call)] = (call, answer)
         return answer
 
 
-def run_interpreter(program: Program, signature: Signature, call: Call) -> dict[str, Raw]:
-    """Return the interpreter's outputs."""
+def run_interpreter(program: Program, call: Call) -> dict[str, Raw]:
+    """Return the interpreter's outputs. Errors: BuildError."""
+    kernel = program.tile(call.sizes)
+    signature = signature_of(kernel)
     tensors: dict[str, Raw] = {}
     for param in signature.tensors:
         if param.access == "in":
@@ -63,7 +65,7 @@ def run_interpreter(program: Program, signature: Signature, call: Call) -> dict[
             tensors[param.name] = poison(param.dtype, concrete(param.shape, call.sizes), 0)
         else:
             tensors[param.name] = initial(param, call, 0).copy()
-    interpret(program.tile(call.sizes), tensors, call.sizes, call.scalars)
+    interpret(kernel, tensors, call.sizes, call.scalars)
     return {p.name: tensors[p.name] for p in signature.outputs}
 
 
@@ -83,7 +85,11 @@ class Subject:
 
     def case(self, kind: Kind, sizes: Sizes) -> Case:
         """Return a seeded case."""
-        return make_case(self.signature, kind, sizes, self.scalars, self.seed)
+        return make_case(self.signature_at(sizes), kind, sizes, self.scalars, self.seed)
+
+    def signature_at(self, sizes: Sizes) -> Signature:
+        """Return the parameters with the extents of a build for the static ones of `sizes`."""
+        return signature_of(self.program.tile(sizes))
 
     def run(self, case: Case, options: RunOptions | None = None) -> Run:
         """Run a case on the executor under test."""
@@ -140,7 +146,7 @@ def try_controls(subject: Subject, cases: Sequence[Case], judge: Judge) -> dict[
     verdicts: dict[str, bool] = {}
     for name, control in CONTROLS.items():
         for case in cases:
-            wrong = control(subject.signature, case.call, subject.oracle, 0)
+            wrong = control(subject.signature_at(case.call.sizes), case.call, subject.oracle, 0)
             if first_difference(subject.signature.outputs, wrong, subject.oracle(case.call)) is None:
                 continue
             verdicts[name] = judge(case, wrong) is not None

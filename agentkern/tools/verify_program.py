@@ -1,0 +1,68 @@
+"""A kernel's text as a program under verification: built for any static sizes and schedules, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.core import Kernel, SizeInfo
+from agentkern.compiler.schedule import Schedule
+from agentkern.diagnostics import Diagnostic
+from agentkern.tools.verify_model import BuildError, Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """A request without sizes; `sizes` are all of the kernel's named sizes, `static` those that fix a build."""
+
+    request: CompileRequest
+    sizes: tuple[SizeInfo, ...]
+    tiles: dict[tuple[int, ...], Kernel] = field(default_factory=dict)
+    results: dict[tuple[tuple[int, ...], str], CompileResult] = field(default_factory=dict)
+
+    def tile(self, sizes: Sizes) -> Kernel:
+        """Return the TILE kernel for the static ones of `sizes`. Errors: BuildError."""
+        key = self._key(sizes)
+        if key not in self.tiles:
+            request = self.request
+            lowered = lower_source(request.source, request.path, request.kernel, self._static(sizes), request.settings)
+            errors = [d for d in lowered.diagnostics if d.severity == "error"]
+            if lowered.kernel is None or errors:
+                message = errors[0].message if errors else "no kernel"
+                raise BuildError(f"{self._shown(sizes)}: {message}")
+            self.tiles[key] = lowered.kernel
+        return self.tiles[key]
+
+    def compiled(self, sizes: Sizes, schedule: Schedule | None) -> CompileResult:
+        """Return the compiled kernel. Errors: BuildError."""
+        key = (self._key(sizes), "" if schedule is None else schedule.text())
+        if key not in self.results:
+            result = compile_kernel(replace(self.request, dims=self._static(sizes), schedule=schedule))
+            if result.status != "ok":
+                first = result.diagnostics[0].message if result.diagnostics else result.status
+                raise BuildError(f"{self._shown(sizes)}: {first}")
+            self.results[key] = result
+        return self.results[key]
+
+    def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
+        """Return up to `count` different schedules, the default first. Errors: BuildError."""
+        return schedules(self.tile(sizes), self.request.variant, count)
+
+    def _static(self, sizes: Sizes) -> Mapping[str, int]:
+        return {info.name: sizes[info.name] for info in self.sizes if info.static}
+
+    def _key(self, sizes: Sizes) -> tuple[int, ...]:
+        return tuple(self._static(sizes).values())
+
+    def _shown(self, sizes: Sizes) -> str:
+        return ", ".join(f"{name}={n}" for name, n in self._static(sizes).items()) or "any size"
+
+
+def program_of(request: CompileRequest) -> CompiledProgram | tuple[Diagnostic, ...]:
+    """Return the program that a request's text holds, or why there is none. The request's sizes are not looked at."""
+    lowered = lower_source(request.source, request.path, request.kernel, {}, request.settings)
+    if lowered.kernel is None:
+        return lowered.diagnostics
+    return CompiledProgram(request, lowered.kernel.sizes)
