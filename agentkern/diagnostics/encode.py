@@ -83,9 +83,7 @@ def to_json(diagnostic: Diagnostic) -> dict[str, object]:
         "fixes": [
             {
                 "description": fix.description,
-                "edits": [
-                    {"start": list(e.start), "end": list(e.end), "text": e.text} for e in fix.edits
-                ],
+                "edits": [{"start": list(e.start), "end": list(e.end), "text": e.text} for e in fix.edits],
             }
             for fix in diagnostic.fixes
         ],

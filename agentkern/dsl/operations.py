@@ -5,6 +5,8 @@ The front end reads calls of these; in plain Python they cannot run.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from agentkern.dsl.dtypes import DType
 from agentkern.dsl.sizes import Size
 from agentkern.dsl.stub import not_executed
@@ -14,9 +16,9 @@ class Tile:
     """An immutable array value inside a kernel. Scalars are tiles without axes."""
 
 
-Operand = "Tile | Size | int | float"
-Flag = "bool"
-Axes = "int | tuple[int, ...] | None"
+Operand: TypeAlias = Tile | Size | int | float
+Axes: TypeAlias = int | tuple[int, ...] | None
+Flag: TypeAlias = bool
 
 
 def maximum(a: Operand, b: Operand) -> Tile:

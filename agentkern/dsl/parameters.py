@@ -30,13 +30,13 @@ class Out:
         return TensorAnnotation("out", items if isinstance(items, tuple) else (items,))
 
 
-class static_int:  # noqa: N801 - spelled as the dtypes are
+class static_int:
     """A compile-time integer parameter: `groups: ak.static_int = 8`."""
 
 
-class static_bool:  # noqa: N801 - spelled as the dtypes are
+class static_bool:
     """A compile-time truth value parameter: `causal: ak.static_bool = False`."""
 
 
-class static_float:  # noqa: N801 - spelled as the dtypes are
+class static_float:
     """A compile-time float parameter, kept as f64 until it meets a tile."""

@@ -98,7 +98,7 @@ METHODS: dict[str, tuple[Form, MethodRule]] = {"to": (_TO, _to), "bitcast": (_BI
 
 def _positional(lw: Lowering, node: ast.Call, text: str) -> list[Argument]:
     if node.keywords or not node.args or any(isinstance(item, ast.Starred) for item in node.args):
-        lw.fail("AK122", node, name=text.split("(")[0], reason="it takes plain arguments", form=text)
+        lw.fail("AK122", node, name=text.split("(", 1)[0], reason="it takes plain arguments", form=text)
     values = lw.need(*node.args)
     return [Argument(value, item) for value, item in zip(values, node.args, strict=True)]
 

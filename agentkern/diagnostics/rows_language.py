@@ -1,0 +1,180 @@
+"""Codes of kernel text: AK1xx syntax, AK2xx names and types, AK3xx accesses, AK4xx blocks, AK5xx numbers."""
+
+from agentkern.diagnostics.code import Code, proof
+
+SYNTAX = (
+    Code("AK101", "not valid Python: {reason}"),
+    Code("AK102", "the file is not text: {reason}", "save it as UTF-8 without NUL characters"),
+    Code("AK103", "the file has {size} bytes; at most {limit} are read", "keep one family of kernels in a file"),
+    Code("AK104", "nested {depth} deep; at most {limit} is read", "name parts of the expression on lines of their own"),
+    Code("AK105", "{what} is not part of the language", "{instead}"),
+    Code("AK106", "{what} is not part of the language", "{instead}"),
+    Code(
+        "AK107",
+        "{what} does not belong at module level",
+        "a kernel file holds imports of agentkern, names bound to literals, sizes and kernels",
+    ),
+    Code(
+        "AK108", "`{module}` cannot be imported in a kernel file", "kernel text is read, not run: import only agentkern"
+    ),
+    Code("AK109", "a kernel cannot call `{name}`", "{instead}"),
+    Code("AK110", "{what} stands outside a grid", "move it into a `for ... in ak.grid(...)`"),
+    Code("AK111", "kernel `{kernel}` has no grid", "read and write tensors inside `for t in ak.grid(T):`"),
+    Code("AK112", "the file has no kernel", "mark a function with `@ak.kernel`"),
+    Code("AK113", "the file has no kernel `{kernel}`", "it has {available}"),
+    Code("AK114", "`{name}` is defined twice", "give each {what} its own name"),
+    Code("AK115", "{what} cannot be a kernel's parameter", "write plain named parameters"),
+    Code("AK116", "comparisons do not chain on tiles", "join two comparisons with `&`"),
+    Code("AK117", "`{operator}` does not work on tiles", "write `{instead}`, with each side in parentheses"),
+    Code("AK118", "`{name}` is not a decorator of the language", "kernels are marked `@ak.kernel`"),
+    Code("AK119", "the expression has no effect", "assign it to a name, or store it: `out[...] = ...`"),
+    Code("AK120", "a grid inside a {what}", "name all axes in one grid: `for m, n in ak.grid(M, N):`"),
+    Code("AK121", "{reason}", "write one name per extent: `for m, n in ak.grid(M, N):`"),
+    Code("AK122", "`{name}`: {reason}", "its form is `{form}`"),
+    Code("AK123", "`{name}` is not an ASCII name", "use letters, digits and `_`"),
+)
+
+TYPES = (
+    Code("AK201", "unknown name `{name}`", "{hint_text}"),
+    Code("AK202", "agentkern has no `{name}`", "{hint_text}"),
+    Code("AK203", "size `{name}` is not defined", 'define it at module level: `{name} = ak.dim("{name}")`'),
+    Code("AK204", "{kind} has no `{name}`", "{hint_text}"),
+    Code("AK205", "`{operator}` mixes {left} and {right}", "convert one side: `.to(ak.{to})`"),
+    Code("AK206", "`{operation}` does not work on {got}", "{hint_text}"),
+    Code("AK207", "shapes {left} and {right} do not broadcast: {reason}", "{hint_text}"),
+    Code(
+        "AK208",
+        "{got} subscripts for `{name}`, which has {expected} axes {shape}",
+        "write one subscript per axis, `:` for a whole one",
+    ),
+    Code("AK209", "axis {axis} does not exist in shape {shape}", "axes count from 0 to {last}"),
+    Code("AK210", "stores {got} to `{name}`, which is {expected}", "convert the value: `.to(ak.{expected})`"),
+    Code("AK211", "stores shape {got} to `{target}`, which selects {expected}: {reason}", "{hint_text}"),
+    Code("AK212", "cannot reshape {got} to {wanted}: {reason}", "keep the number of elements"),
+    Code(
+        "AK213", "parameter `{name}`: {reason}", "write `x: ak.In[ak.bf16, T, H]`, `out: ak.Out[...]` or `eps: ak.f32`"
+    ),
+    Code("AK214", "default of `{name}`: {reason}", "a default is a literal of the parameter's type"),
+    Code(
+        "AK215",
+        "not a size: {reason}",
+        "sizes are names of `ak.dim` and `ak.static` and integers under `+ - * // %`, `ak.cdiv`, `ak.align`",
+    ),
+    Code("AK216", "size `{name}`: {reason}", "{hint_text}"),
+    Code("AK217", "tensor `{name}` is used without a subscript", "read it first: `{instead}`"),
+    Code(
+        "AK218",
+        "{what} must be known at compile time",
+        "use a literal, an `ak.static` size or a compile-time parameter",
+    ),
+    Code("AK219", "`.T` of {rank} axes", "`.T` swaps the axes of a 2-D tile; otherwise write `.transpose(...)`"),
+    Code(
+        "AK220",
+        "cannot bitcast {got} ({got_bits} bits) to {wanted} ({wanted_bits} bits)",
+        "choose a dtype of the same width",
+    ),
+    Code("AK221", "{what} cannot be a subscript", "subscripts are block variables, integers, slices, `:` and `None`"),
+    Code("AK222", "position {position} is outside axis {axis} of {shape}", "positions run from 0 to the extent - 1"),
+    Code("AK223", "{what} is not a value for `{operation}`", "{hint_text}"),
+    Code("AK224", "`if` needs one compile-time value, got {got}", "pick per element with `ak.where(condition, a, b)`"),
+)
+
+ACCESSES = (
+    proof(
+        "AK301",
+        "`{statement}` reaches past the edge of `{tensor}`: {reason}",
+        "make the sizes agree or shrink the slice",
+    ),
+    proof(
+        "AK302",
+        "`{statement}` could not be shown to stay inside `{tensor}`",
+        'relate the sizes, or promise one: `ak.dim("T", multiple_of=..., min=..., max=...)`',
+        "unproved",
+    ),
+    proof(
+        "AK303",
+        "two blocks write the same element of `{tensor}`: {reason}",
+        "let every grid axis pick its own part of the output",
+    ),
+    proof(
+        "AK304",
+        "blocks could not be shown to write different elements of `{tensor}`",
+        "subscript the output with every block variable",
+        "unproved",
+    ),
+    proof("AK305", "elements of `{tensor}` are never written: {reason}", "let the grid cover every axis of the output"),
+    proof(
+        "AK306",
+        "all elements of `{tensor}` could not be shown to be written",
+        "write with the block variables of a grid over the output's own sizes",
+        "unproved",
+    ),
+    proof("AK307", "`{statement}` may divide by zero: {reason}", "exclude zero, for example `ak.maximum(n, 1)`"),
+    proof("AK308", "`{statement}` may divide by zero", "exclude zero, for example `ak.maximum(n, 1)`", "unproved"),
+    proof("AK309", "an offset into `{tensor}` does not fit 64 bits: {reason}", "promise smaller sizes with `max=`"),
+    Code("AK310", "output `{name}` is never written", "store to it, or remove it"),
+    Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`"),
+    Code("AK312", "reads output `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
+    Code(
+        "AK313",
+        "`{name}` is a tile: its elements cannot be assigned",
+        "make a new value: `{name} = ak.where(..., ..., {name})`",
+    ),
+)
+
+BLOCKS = (
+    Code(
+        "AK401",
+        "`.{attribute}` of block `{block}`, whose size the compiler chooses",
+        "write the block: `ak.grid(..., block=128)`; `.index` always exists",
+    ),
+    Code(
+        "AK402",
+        "block `{block}` has no `.{attribute}`: the compiler chooses its size",
+        "use `{block}` itself in shapes and subscripts",
+    ),
+    Code(
+        "AK403",
+        "`{operation}` over axis {axis}, block `{block}`, whose size the compiler chooses",
+        "write the block (`block=128`), or use `:` to take the whole axis",
+    ),
+    Code(
+        "AK404",
+        "reshapes block `{block}`, whose size the compiler chooses",
+        "keep `{block}` as an axis of its own, or write the block: `block=128`",
+    ),
+    Code("AK405", "block `{block}` is not a number", "its indices are `{block}.index`"),
+    Code(
+        "AK406",
+        "a fixed position on axis {axis} of {shape}, a block that may be shorter",
+        "subscript the tensor instead, or make the axis a whole `:`",
+    ),
+    Code(
+        "AK407",
+        "one value per block of `{block}` stored to every element of it",
+        "write `{block}.ordinal`, with an output of one element per block",
+    ),
+    Code(
+        "AK408", "`range` over {what}, which is known only at run time", "use `ak.grid({what})` for independent blocks"
+    ),
+    Code(
+        "AK409",
+        "a loop of {count} steps is unrolled; at most {limit} are",
+        "use `:` and one operation on the whole axis",
+    ),
+)
+
+NUMBERS = (
+    Code("AK501", "{value} does not fit {dtype}: {reason}", "{hint_text}"),
+    Code(
+        "AK502", "{value} is a float, the other side is {dtype}", "write an integer, or convert the tile: `.to(ak.f32)`"
+    ),
+    Code(
+        "AK503",
+        "`{operation}` of compile-time values has no dtype",
+        "give one side a dtype: `ak.full((), 1.0, ak.f32)`",
+    ),
+    Code("AK504", "compile-time arithmetic fails: {reason}"),
+    Code("AK505", "shift by {amount} of {dtype}", "shift by 0 to {last}"),
+    Code("AK506", "`/` of integers", "use `//` (rounds down), or convert: `.to(ak.f32)`"),
+)

@@ -1,0 +1,68 @@
+"""Codes of what surrounds kernel text: AK6xx unsupported, AK7xx calls, AK8xx tools, AK9xx our own bugs."""
+
+from agentkern.diagnostics.code import Code, call, later, tool
+
+LATER = (
+    later("AK601", "`{name}` is not supported yet", "{instead}"),
+    later("AK602", "parameter `{name}`: {what} is not supported yet", "{instead}"),
+    later("AK603", "subscript: {what} is not supported yet", "{instead}"),
+    later("AK604", "{what} is not supported yet", "{instead}"),
+    Code(
+        "AK605",
+        "the kernel has more than {limit} operations",
+        "split it, or replace unrolled loops by whole-axis operations",
+    ),
+    Code("AK610", "no code for {what} on {target} yet", "{instead}", "compiler", "unsupported"),
+    Code(
+        "AK611",
+        "needs {needed} bytes of shared memory; {target} has {limit}",
+        "use smaller written blocks",
+        "compiler",
+        "unsupported",
+    ),
+    Code(
+        "AK612",
+        "spills {spilled} bytes of registers with every schedule tried",
+        "use fewer values at a time, or smaller written blocks",
+        "compiler",
+        "failed",
+    ),
+    Code(
+        "AK613",
+        "the schedule does not fit this kernel: {reason}",
+        "leave the schedule out to get the default",
+        "compiler",
+    ),
+)
+
+CALLS = (
+    call("AK701", "argument `{name}` is on {got}, expected {expected}", "move it to the GPU that runs the kernel"),
+    call("AK702", "argument `{name}` is {got}, expected {expected}", "convert it before the call"),
+    call("AK703", "argument `{name}` has {got} axes, expected {expected}"),
+    call("AK704", "argument `{name}` has strides {got}, expected {expected}", "pass `.contiguous()`"),
+    call("AK705", "argument `{name}`: axis {axis} is {got}, expected {expected}"),
+    call("AK706", "{reason}", "the call is `{form}`"),
+    call("AK707", "argument `{name}`: {value} is not a {expected}"),
+    call("AK708", "size `{name}` is {got}, promised {expected}"),
+    call("AK709", "`{name}` shares memory with `{other}`", "give every output memory of its own"),
+    call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`"),
+    call("AK711", "argument `{name}` is aligned to {got} bytes, expected {expected}", "pass a copy"),
+    call("AK712", "argument `{name}` of shape {shape} has no memory"),
+    call("AK713", "argument `{name}` is read-only, and the kernel writes it", "pass memory that can be written"),
+)
+
+TOOLS = (
+    tool("AK801", "cannot read `{path}`: {reason}"),
+    tool("AK802", "`--dim {name}`: {reason}", "the kernel's sizes are {available}"),
+    Code("AK803", "static size `{name}` has no value", "give it: `--dim {name}=...`", "frontend", "failed"),
+    tool("AK804", "`--set {name}`: {reason}", "the kernel's compile-time parameters are {available}"),
+    tool("AK805", "`{option}`: {reason}"),
+    tool("AK806", "no GPU can be used: {reason}", "use `--device cpu`", "unavailable"),
+    tool("AK807", "NVRTC cannot be used: {reason}", "install the package that `agentkern doctor` names", "unavailable"),
+    tool("AK808", "no C++ compiler can be used: {reason}", "install g++ 11 or newer", "unavailable"),
+    tool("AK809", "unknown target `{target}`", "targets are {available}"),
+    tool("AK810", "stopped after {seconds} s", "raise `--timeout`, or use smaller sizes"),
+    tool("AK811", "the reference cannot be used: {reason}"),
+    tool("AK901", "agentkern made an error of its own: {reason}", "please report it with the kernel's text"),
+    tool("AK902", "the CUDA compiler rejected agentkern's code: {reason}", "please report it with the kernel's text"),
+)
