@@ -17,7 +17,19 @@ SMEM_RESERVED_BYTES = 262144
 NO_BUFFER = 0xFFFFFFFF
 SHARED_MEMORY = 0xFFFFFFFE
 
-_ENGINE_FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-pthread")
+_ENGINE_FLAGS = (
+    "-std=c++17",
+    "-O2",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-fno-sanitize=undefined",
+    "-U_FORTIFY_SOURCE",
+    "-pthread",
+)
 
 
 class FindingStruct(ctypes.Structure):

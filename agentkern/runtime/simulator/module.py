@@ -43,6 +43,7 @@ _FLAGS = (
     "-fno-rtti",
     "-fno-strict-aliasing",
     "-fwrapv",
+    "-fno-sanitize=undefined",
     "-U_FORTIFY_SOURCE",
     "-pipe",
 )

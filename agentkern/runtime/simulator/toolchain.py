@@ -52,13 +52,15 @@ class HostCompiler:
 def host_compiler() -> HostCompiler:
     """Return the first of $CXX, g++, clang++, c++ and the `ziglang` package that runs.
 
+    No C++ library is needed, so a plain `clang` or `zig cc` does.
+
     Errors: SimulatorUnavailableError when there is none.
     """
     chosen = os.environ.get("CXX", "").split()
     commands = [tuple(chosen)] if chosen else []
     commands += [(name,) for name in _CANDIDATES]
     if importlib.util.find_spec("ziglang"):
-        commands.append((sys.executable, "-m", "ziglang", "c++"))
+        commands.append((sys.executable, "-m", "ziglang", "cc"))  # `c++` would build its own library first
     for command in commands:
         if shutil.which(command[0]) is None:
             continue

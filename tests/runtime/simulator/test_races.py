@@ -139,3 +139,19 @@ def test_race_message_names_both_sides(sample):
     found = only(sample("races").launch("global_handover", 1, 64, 0, [words(1, "scratch"), words(1), 0]))
     assert "race in `scratch` at element [0]" in found.message
     assert "read by thread 33 and write by thread 0 of block 0" in found.message
+
+
+def test_race_in_a_shifted_buffer_names_its_element(sample):
+    base = np.zeros(64, np.uint32)
+    start = -base.ctypes.data % 16 // 4 + 3
+    scratch = Buffer("scratch", base[start : start + 8], writable=True)
+    found = only(sample("races").launch("global_handover", 8, 64, 0, [scratch, words(8), 0]))
+    assert (found.buffer, found.index, found.count) == ("scratch", (0,), 8)
+
+
+@pytest.mark.parametrize(("start", "clean"), [(1, False), (64, True)])
+def test_race_through_overlapping_buffers_is_found(sample, start, clean):
+    host = np.zeros(128, np.uint32)
+    whole, part = Buffer("whole", host, writable=True), Buffer("part", host[start:], writable=True)
+    report = sample("races").launch("block_flag", 3, 32, 0, [part, whole, 1])
+    assert {f.kind for f in report.findings} == (set() if clean else {FindingKind.RACE_BLOCKS})

@@ -26,6 +26,7 @@
 #include "scheduler.h"
 #include "warp.h"
 #include "barrier.h"
+#include "space.h"
 #include "shadow.h"
 #include "memory.h"
 #include "faults.h"

@@ -7,6 +7,13 @@ struct Context {
 #endif
 };
 
+#if defined(__APPLE__)
+#define AK_SIM_SWITCH "_ak_sim_switch"
+#else
+#define AK_SIM_SWITCH "ak_sim_switch"
+#endif
+extern "C" void ak_sim_switch(void **save, void *load) __attribute__((visibility("hidden")));
+
 #if defined(AK_SIM_UCONTEXT)
 static void prepare_context(Context *context, char *stack, size_t bytes, void (*entry)()) {
     getcontext(&context->portable);
@@ -20,13 +27,7 @@ static inline void switch_context(Context *from, Context *to) {
 }
 
 #elif defined(__x86_64__)
-#if defined(__APPLE__)
-#define AK_SIM_SWITCH "_ak_sim_switch"
-#else
-#define AK_SIM_SWITCH "ak_sim_switch"
-#endif
-extern "C" void ak_sim_switch(void **save, void *load) __attribute__((visibility("hidden")));
-__asm__(".text\n.globl " AK_SIM_SWITCH "\n.hidden " AK_SIM_SWITCH "\n" AK_SIM_SWITCH ":\n"
+__asm__(".text\n" AK_SIM_SWITCH ":\n"
         "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
         "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
         "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
@@ -44,13 +45,7 @@ static inline void switch_context(Context *from, Context *to) {
 }
 
 #elif defined(__aarch64__)
-#if defined(__APPLE__)
-#define AK_SIM_SWITCH "_ak_sim_switch"
-#else
-#define AK_SIM_SWITCH "ak_sim_switch"
-#endif
-extern "C" void ak_sim_switch(void **save, void *load);
-__asm__(".text\n.globl " AK_SIM_SWITCH "\n" AK_SIM_SWITCH ":\n"
+__asm__(".text\n" AK_SIM_SWITCH ":\n"
         "sub sp, sp, #160\n"
         "stp x19, x20, [sp, #0]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"
         "stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"

@@ -100,7 +100,7 @@ static void run_blocks() {
 }
 
 static char *map_directory(Space *space) {
-    uint64_t covered = space->bytes + (space->device & (CHUNK_BYTES - 1));
+    uint64_t covered = space->bytes + shadow_shift(space);
     space->directory_bytes = (covered / CHUNK_BYTES + 1) * sizeof(Chunk *);
     space->directory = (Chunk **)map_pages(space->directory_bytes);
     return (char *)space->directory;

@@ -12,18 +12,6 @@ static uint8_t *discard(uint32_t what) {
     return poison;
 }
 
-static bool inside_window(const Window *window, uint64_t offset, uint32_t width) {
-    uint64_t rest = offset - window->offset;  // huge if before the window
-    if (rest >= window->bytes || window->bytes - rest < width) return false;
-    if (window->n_dims == 0) return true;
-    for (uint32_t d = 0; d < window->n_dims; ++d) {
-        uint64_t index = rest / (uint64_t)window->strides[d];
-        if (index >= (uint64_t)window->extents[d]) index = (uint64_t)window->extents[d] - 1;
-        rest -= index * (uint64_t)window->strides[d];
-    }
-    return rest + width <= window->run_bytes;
-}
-
 static inline uint32_t load_bits(const uint8_t *bits, uint64_t at) {
     uint32_t word;
     memcpy(&word, bits + at / 8, 4);
@@ -35,24 +23,6 @@ static inline void set_bits(uint8_t *bits, uint64_t at, uint32_t mask) {
     memcpy(&word, bits + at / 8, 4);
     word |= mask << (at & 7);
     memcpy(bits + at / 8, &word, 4);
-}
-
-// Reports the window of the region that lies nearest to `offset`.
-static void report_outside(const Space *space, uint64_t offset, uint32_t what, uint32_t line) {
-    uint32_t nearest = 0;
-    uint64_t best = ~0ull;
-    for (uint32_t i = 0; i < space->n_windows; ++i) {
-        const Window *w = &space->windows[i];
-        int64_t before = (int64_t)(w->offset - offset);
-        int64_t behind = (int64_t)(offset - (w->offset + w->bytes));
-        uint64_t distance = before > 0 ? (uint64_t)before : behind > 0 ? (uint64_t)behind : 0;
-        if (distance < best) {
-            best = distance;
-            nearest = i;
-        }
-    }
-    report_access(OUT_OF_BOUNDS, what, line, space->first_window + nearest,
-                  (int64_t)(offset - space->windows[nearest].offset));
 }
 
 // Finds the windows that hold the access; checks permission and the initialised bits.
@@ -75,7 +45,8 @@ static bool check_windows(const Space *space, uint64_t offset, uint32_t what, ui
         }
     }
     if (holder == NO_BUFFER) {
-        report_outside(space, offset, what, line);
+        Place place = locate(space, offset);
+        report_access(OUT_OF_BOUNDS, what, line, place.space_index, place.byte_offset);
         return false;
     }
     uint32_t index = space->first_window + holder;
@@ -94,12 +65,12 @@ static inline void track_aligned(Space *space, uint64_t address, uint64_t offset
                                  uint32_t line) {
     uint32_t width = what & AK_SIM_WIDTH;
     if (address & (width - 1)) {
-        report_access(MISALIGNED, what, line, space->first_window, (int64_t)offset);
+        Place place = locate(space, offset);
+        report_access(MISALIGNED, what, line, place.space_index, place.byte_offset);
         return;
     }
     if (!space->directory) return;
-    // the shadow is laid out by device address, so that aligned accesses are aligned in it
-    Access access = {launch.running, space, offset + (space->device & (CHUNK_BYTES - 1)), what, line};
+    Access access = {launch.running, space, offset + shadow_shift(space), what, line};
     track(&access);
 }
 

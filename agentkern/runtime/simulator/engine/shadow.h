@@ -17,7 +17,7 @@ struct Chunk {
     Cell *cells;
 };
 
-enum : uint32_t { CHUNK_BYTES = 4096, STAMP_MASK = (1u << 22) - 1, SEVERAL_WARPS = 1u << 25 };
+enum : uint32_t { STAMP_MASK = (1u << 22) - 1, SEVERAL_WARPS = 1u << 25 };
 
 static void *take_arena(size_t bytes) {
     if (launch.arena_used + bytes > launch.arena_bytes) {
@@ -53,9 +53,14 @@ static Chunk *chunk_at(Space *space, uint64_t offset, uint32_t log2_width) {
 struct Access {
     Fiber *self;
     Space *space;
-    uint64_t offset;
+    uint64_t offset;  // in the shadow
     uint32_t what, line;
 };
+
+static void report_at(uint32_t kind, const Access *access, uint64_t offset) {
+    Place place = locate(access->space, offset - shadow_shift(access->space));
+    report_access(kind, access->what, access->line, place.space_index, place.byte_offset);
+}
 
 struct Other {
     uint32_t epoch, thread, line, kind;
@@ -63,12 +68,13 @@ struct Other {
 
 static void report_race(const Access *access, uint64_t offset, Other other) {
     bool blocks = other.epoch < launch.block_epoch;
-    uint32_t index = access->space->first_window;
-    Finding *f = add_finding(blocks ? RACE_BLOCKS : RACE_THREADS, access->line, index, other.line);
+    Place place = locate(access->space, offset - shadow_shift(access->space));
+    Finding *f = add_finding(blocks ? RACE_BLOCKS : RACE_THREADS, access->line, place.space_index,
+                             other.line);
     if (!f) return;
     f->access = access->what & AK_SIM_KIND;
     f->width = access->what & AK_SIM_WIDTH;
-    f->byte_offset = (int64_t)offset;
+    f->byte_offset = place.byte_offset;
     f->other_block = block_of_epoch(other.epoch);
     f->other_thread = (int32_t)other.thread;
     f->other_access = other.kind;
@@ -125,10 +131,7 @@ static inline void track_write(const Access *access, Cell *cell, uint64_t offset
             report_race(access, offset,
                         {cell->earlier_read_epoch, 0, cell->earlier_read_line, AK_SIM_READ});
         }
-        if (cell->read_only_path) {
-            report_access(READ_ONLY_PATH, access->what, access->line, access->space->first_window,
-                          (int64_t)offset);
-        }
+        if (cell->read_only_path) report_at(READ_ONLY_PATH, access, offset);
     }
     Cell written = {launch.epoch, access->self->thread << 22 | stamp, 0, 0, 0, 0, 0, 0, 0, 0};
     written.write_line = (uint16_t)(access->line < 0xffffu ? access->line : 0xffffu);
@@ -140,10 +143,7 @@ static inline void track_read(const Access *access, Cell *cell, uint64_t offset,
     bool read_only = (access->what & AK_SIM_KIND) == AK_SIM_READ_ONLY;
     if (cell->write_epoch) {
         check_writer(access, cell, offset);
-        if (read_only) {
-            report_access(READ_ONLY_PATH, access->what, access->line, access->space->first_window,
-                          (int64_t)offset);
-        }
+        if (read_only) report_at(READ_ONLY_PATH, access, offset);
     }
     if (cell->read_epoch == launch.epoch) {
         if (cell->read_who >> 26 == self->warp) {
@@ -180,8 +180,7 @@ static void track(const Access *access) {
         if (shared && cell->write_epoch < launch.block_epoch) {  // left by an earlier block
             if (!write && !unwritten) {
                 unwritten = true;
-                report_access(UNINITIALISED, access->what, access->line, SHARED_MEMORY,
-                              (int64_t)offset);
+                report_at(UNINITIALISED, access, offset);
             }
             if (cell->write_epoch || cell->read_epoch < launch.block_epoch) memset(cell, 0, sizeof *cell);
         }

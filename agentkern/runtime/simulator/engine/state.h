@@ -32,7 +32,8 @@ struct BlockBarrier {
     uint32_t n_true;
 };
 
-struct Chunk;  // shadow of 4096 bytes, see shadow.h
+struct Chunk;  // shadow of CHUNK_BYTES, see shadow.h
+enum : uint32_t { CHUNK_BYTES = 4096 };
 
 // An address space: shared memory, or one region of global memory.
 struct Space {
