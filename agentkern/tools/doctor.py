@@ -15,9 +15,9 @@ from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.installed import installed_version
 from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions, compile_cuda, nvrtc_version
 from agentkern.runtime.nvrtc_library import NvrtcMissing
+from agentkern.runtime.sass import DisassemblyFailed, NvdisasmMissing, nvdisasm_version
 from agentkern.runtime.simulator import SimulatorBuildError, SimulatorUnavailableError, host_compiler
 from agentkern.runtime.simulator.selftest import self_test
-from agentkern.tools.disassemble import DisassemblyFailed, NvdisasmMissing, nvdisasm_version
 from agentkern.tools.requests import TARGETS
 from agentkern.tools.results import DoctorItem, DoctorResult
 
