@@ -83,7 +83,6 @@ class Lowering:
         self.abandoned = False
         self.in_module = False
         self.dim_values: dict[str, int] = {}
-        self.reported_sizes: set[str] = set()
         self.first_statement = 1
 
     # Diagnostics

@@ -25,6 +25,7 @@ from agentkern.compiler.frontend.lowering import I64, Lowering
 from agentkern.compiler.frontend.source import Located
 from agentkern.compiler.frontend.values import Extent, FrontValue, Number, Tile
 from agentkern.compiler.ir.types import TileType
+from agentkern.diagnostics import Edit, Fix
 from agentkern.dsl.dtypes import DTYPES, DType
 
 Domain = Literal["number", "float", "integer", "integer or bool", "any"]
@@ -83,8 +84,6 @@ def check_domain(lw: Lowering, domain: Domain, tile: Tile, node: ast.expr, opera
     dtype = tile.dtype
     if accepts(domain, dtype):
         return
-    if operation == "/" and dtype.is_integer:
-        lw.fail("AK506", node, fixes=fix_cast(lw, node, DTYPES["f32"]))
     if dtype.is_float and dtype.name not in ARITHMETIC:
         hint, fixes = "convert it to compute: `.to(ak.f32)`", fix_cast(lw, node, DTYPES["f32"])
     elif dtype.is_float:
@@ -115,11 +114,19 @@ def binary(
     if row.op in ("shl", "shr"):
         _check_shift(lw, found, nodes)
     tiles = common(lw, found, nodes, node, row.text)
+    if row.text == "/" and tiles[0].dtype.is_integer:
+        edits = tuple(e for v, at in zip(found, nodes, strict=True) if not isinstance(v, Number) for e in _as_f32(lw, at))
+        fixes = (Fix("convert to f32", edits),) if edits else ()
+        lw.fail("AK506", node, fixes=fixes)
     for tile, at in zip(tiles, nodes, strict=True):
         check_domain(lw, row.domain, tile, at, row.text)
     tiles = together(lw, tiles, nodes, node)
     type_ = tiles[0].type.with_dtype(BOOL) if row.compares else tiles[0].type
     return Tile(lw.emit(row.op, tuple(tile.value for tile in tiles), type_, node))
+
+
+def _as_f32(lw: Lowering, node: ast.expr) -> tuple[Edit, ...]:
+    return tuple(edit for fix in fix_cast(lw, node, DTYPES["f32"]) for edit in fix.edits)
 
 
 def _check_shift(lw: Lowering, values: list[FrontValue], nodes: list[ast.expr]) -> None:

@@ -24,7 +24,8 @@ from agentkern.compiler.frontend.values import (
     describe,
     number_text,
 )
-from agentkern.compiler.ir.core import Value
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import SizeInfo, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import Access, TensorType, TileType
 from agentkern.diagnostics import Edit, Fix
@@ -168,19 +169,15 @@ def _extent(lw: Lowering, node: ast.expr, value: FrontValue) -> int | Dim:
 
 
 def _unknown_sizes(lw: Lowering, node: ast.FunctionDef, items: list[ast.expr]) -> None:
-    """Report names that no size has, and give up the parameter if there are any."""
-    unknown = False
+    """Report names that no size has, once each, and go on as if they were defined."""
     for item in items:
         for child in ast.walk(item):
             if not isinstance(child, ast.Name) or lw.lookup(child.id) is not None or not lw.prefix:
                 continue
-            unknown = True
-            if child.id in lw.reported_sizes:
-                continue
-            lw.reported_sizes.add(child.id)
-            lw.diagnostics.append(lw.diagnostic("AK203", child, name=child.id, fixes=_define(lw, node, child.id)))
-    if unknown:
-        raise Poisoned
+            fixes = _define(lw, node, child.id)
+            lw.diagnostics.append(lw.diagnostic("AK203", child, name=child.id, fixes=fixes))
+            lw.sizes[child.id] = SizeInfo(child.id)
+            lw.scopes[0][child.id] = Extent(dims.symbol(child.id), static=False)
 
 
 def _define(lw: Lowering, node: ast.FunctionDef, name: str) -> tuple[Fix, ...]:
