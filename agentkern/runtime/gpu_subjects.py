@@ -29,7 +29,8 @@ def kernel_subject(
 ) -> Subject:
     """Return a compiled kernel as a subject.
 
-    `arguments` makes those of a round, without outputs; `check` gets them, and the outputs by name. Binding is not timed.
+    `arguments` makes those of a round, without outputs; `check` gets them and the outputs by name.
+    Binding is not timed.
     """
 
     def prepare(number: int) -> Prepared:

@@ -1,0 +1,57 @@
+"""Run a compiled kernel's launches on the CPU simulator, on raw storage arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from agentkern.compiler.abi import Argument, KernelAbi, TensorParam
+from agentkern.compiler.ir.dims import evaluate
+from agentkern.runtime.simulator import Buffer, SimulatorModule, SimulatorOptions, SimulatorReport
+
+Scalar = int | float | bool
+
+
+def simulate(
+    abi: KernelAbi,
+    module: SimulatorModule,
+    tensors: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, Scalar],
+    options: SimulatorOptions,
+) -> tuple[SimulatorReport, ...]:
+    """Run every launch in order; outputs are written in place. One report per launch that ran.
+
+    `tensors` hold raw storage of each parameter's shape; outputs count as uninitialised until written.
+    """
+    buffers = {
+        param.name: Buffer(
+            param.name,
+            tensors[param.name],
+            writable=param.access != "in",
+            initialised=param.access in ("in", "inout"),
+        )
+        for param in abi.params
+        if isinstance(param, TensorParam)
+    }
+
+    def value(argument: Argument) -> Buffer | int | float:
+        if argument.kind == "pointer":
+            return buffers[argument.name]
+        if argument.kind == "size":
+            return sizes[argument.name]
+        if argument.kind == "stride":
+            array = tensors[argument.name]
+            return array.strides[argument.axis] // array.itemsize
+        return scalars[argument.name]
+
+    reports: list[SimulatorReport] = []
+    for launch in abi.launches:
+        blocks = evaluate(launch.blocks, sizes)
+        if blocks > 0:
+            arguments = [value(argument) for argument in launch.arguments]
+            reports.append(
+                module.launch(launch.function, blocks, launch.threads, launch.shared_bytes, arguments, options)
+            )
+    return tuple(reports)
