@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agentkern.compiler.analysis.blocks import label, ordinal_name
 from agentkern.compiler.analysis.index_forms import Form, IndexForms, parameter_forms
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -85,18 +86,26 @@ def _axis(entry: str, op: Op, first_index: int, tensor: TensorType, axis: int, f
         return AxisIndex("range", entry, dims.parse(low), dims.parse(high))
     value = op.operands[first_index + int(entry[1:])]
     if isinstance(value.type, BlockType):
-        return AxisIndex("block", value.type.name.lstrip("%"), block=value.type)
+        return AxisIndex("block", label(value.type), block=value.type)
     form = forms.form(value)
     if form is None:
         assert isinstance(value.type, TileType)
         return AxisIndex("data", value.name or "...")
-    return AxisIndex("scalar", _spelled(value, form), form, dims.add(form, 1))
+    return AxisIndex("scalar", _spelled(value, form, forms.blocks), form, dims.add(form, 1))
 
 
-def _spelled(value: Value, form: Form) -> str:
+def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
+    """The one index of a block of one is the variable itself."""
+    for block in blocks:
+        shown = label(block) if block.block == 1 else f"{label(block)}.ordinal"
+        text = text.replace(ordinal_name(block), shown)
+    return text
+
+
+def _spelled(value: Value, form: Form, blocks: Sequence[BlockType]) -> str:
     if value.name:
         return value.name
-    text = str(form).replace("%", "").replace("$", "")
+    text = _spell_block_numbers(str(form), blocks).replace("%", "").replace("$", "")
     return "..." if "#" in text else text
 
 

@@ -13,6 +13,11 @@ ORDINAL_RANK = 1
 INSIDE_RANK = 2
 
 
+def label(block: BlockType) -> str:
+    """The block variable's name in the kernel."""
+    return block.name.lstrip("%").split(".")[0]
+
+
 def at_name(block: BlockType) -> str:
     """The symbol of one index that the current block holds."""
     return f"{block.name}.at"
@@ -35,8 +40,8 @@ def start(block: BlockType) -> int | Dim:
 
 
 def end(block: BlockType) -> int | Dim:
-    """One past the last index of a written block."""
-    return dims.add(start(block), block.current)
+    """One past the last index of a written block; a block of one index is never shorter."""
+    return dims.add(start(block), 1 if block.block == 1 else block.current)
 
 
 def count(block: BlockType) -> int | Dim:
@@ -61,10 +66,6 @@ def block_facts(block: BlockType) -> dict[str, SymbolFact]:
     first = start(block)
     return {
         ordinal_name(block): SymbolFact(0, highs=(dims.add(count(block), -1),), rank=ORDINAL_RANK),
-        block.name: SymbolFact(
-            1, block.block, highs=(dims.add(block.extent, dims.mul(first, -1)),), rank=INSIDE_RANK
-        ),
-        at_name(block): SymbolFact(
-            0, lows=(first,), highs=(last, dims.add(first, block.block - 1)), rank=INSIDE_RANK
-        ),
+        block.name: SymbolFact(1, block.block, highs=(dims.add(block.extent, dims.mul(first, -1)),), rank=INSIDE_RANK),
+        at_name(block): SymbolFact(0, lows=(first,), highs=(last, dims.add(first, block.block - 1)), rank=INSIDE_RANK),
     }

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from agentkern.compiler.analysis.intervals import IndexRange, product, quotient
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
@@ -21,48 +22,11 @@ _MAX_STEPS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class IndexRange:
-    """All integers from `low` to `high`, both included; None is no bound."""
-
-    low: int | None
-    high: int | None
-
-    def __add__(self, other: IndexRange) -> IndexRange:
-        low = None if self.low is None or other.low is None else self.low + other.low
-        high = None if self.high is None or other.high is None else self.high + other.high
-        return IndexRange(low, high)
-
-    def __mul__(self, other: IndexRange) -> IndexRange:
-        return _product(self, other)
-
-    def within(self, low: int, high: int) -> bool:
-        """Whether every member lies in `low..high`."""
-        return self.low is not None and self.high is not None and low <= self.low and self.high <= high
-
-    def excludes(self, number: int) -> bool:
-        """Whether `number` is not a member."""
-        return (self.low is not None and number < self.low) or (self.high is not None and self.high < number)
-
-
-def _product(a: IndexRange, b: IndexRange) -> IndexRange:
-    if None not in (a.low, a.high, b.low, b.high):
-        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high) if x is not None and y is not None]
-        return IndexRange(min(corners), max(corners))
-    if a.low is not None and b.low is not None and a.low >= 0 and b.low >= 0:
-        unbounded = a.high is None or b.high is None
-        return IndexRange(a.low * b.low, None if unbounded else a.high * b.high)  # type: ignore[operator]
-    for number, other in ((a, b), (b, a)):
-        if number.low is not None and number.low == number.high:
-            scale = number.low
-            low = None if other.low is None else other.low * scale
-            high = None if other.high is None else other.high * scale
-            return IndexRange(low, high) if scale >= 0 else IndexRange(high, low)
-    return IndexRange(None, None)
-
-
-@dataclass(frozen=True, slots=True)
 class SymbolFact:
-    """Bounds of one symbol. `lows` and `highs` are inclusive bounds over symbols of a lower `rank`."""
+    """Bounds of one symbol. `lows` and `highs` are inclusive bounds over symbols of a lower `rank`.
+
+    A symbol with `cases` equals one of them.
+    """
 
     low: int | None = 0
     high: int | None = None
@@ -70,6 +34,7 @@ class SymbolFact:
     lows: tuple[int | Dim, ...] = ()
     highs: tuple[int | Dim, ...] = ()
     rank: int = 0
+    cases: tuple[int | Dim, ...] = ()
 
 
 UNKNOWN = SymbolFact(low=None)
@@ -118,7 +83,9 @@ class Facts:
         symbols = dict(self.symbols)
         for name, fact in added.items():
             lows = tuple(self.simplify(b) for b in fact.lows)
-            symbols[name] = replace(fact, lows=lows, highs=tuple(self.simplify(b) for b in fact.highs))
+            highs = tuple(self.simplify(b) for b in fact.highs)
+            cases = tuple(self.simplify(b) for b in fact.cases)
+            symbols[name] = replace(fact, lows=lows, highs=highs, cases=cases)
         return Facts(symbols, self.meanings)
 
     def fact(self, name: str) -> SymbolFact:
@@ -139,17 +106,19 @@ class Facts:
         for monomial, coefficient in value.terms:
             term = IndexRange(coefficient, coefficient)
             for atom in monomial:
-                term = _product(term, self.atom_interval(atom))
+                term = product(term, self.atom_interval(atom))
             total = total + term
         return total
 
     def atom_interval(self, atom: Atom) -> IndexRange:
+        """Numeric bounds of a symbol or a quotient."""
         if isinstance(atom, Symbol):
             return self.symbol_interval(atom.name)
         numerator, denominator = self.interval(atom.numerator), self.interval(atom.denominator)
-        return _quotient(numerator, denominator)
+        return quotient(numerator, denominator)
 
     def symbol_interval(self, name: str) -> IndexRange:
+        """Numeric bounds of a symbol."""
         fact = self.fact(name)
         low, high = fact.low, fact.high
         for bound in fact.lows:
@@ -227,25 +196,6 @@ class Facts:
             self._assume_at_least(atom.numerator, least * atom.denominator, symbols)
 
 
-def _quotient(numerator: IndexRange, denominator: IndexRange) -> IndexRange:
-    if denominator.low is None or denominator.low < 1:
-        return IndexRange(None, None)
-    high_divisor = denominator.high
-    low: int | None = None
-    if numerator.low is not None:
-        if numerator.low >= 0:
-            low = 0 if high_divisor is None else numerator.low // high_divisor
-        else:
-            low = numerator.low // denominator.low
-    high: int | None = None
-    if numerator.high is not None:
-        if numerator.high >= 0:
-            high = numerator.high // denominator.low
-        else:
-            high = -1 if high_divisor is None else numerator.high // high_divisor
-    return IndexRange(low, high)
-
-
 class _Elimination:
     """Show `p >= 0` by putting in bounds of one symbol or quotient after another, the highest rank first."""
 
@@ -267,10 +217,16 @@ class _Elimination:
             return True
         for atom in self._candidates(value):
             parts = _split(value, atom)
-            if parts is not None and any(self.nonnegative(p) for p in self._bounded(atom, *parts)):
+            if parts is None:
+                continue
+            if any(self.nonnegative(p) for p in self._bounded(atom, *parts)) or self._in_all_cases(atom, *parts):
                 return True
         self.open.add(value)
         return False
+
+    def _in_all_cases(self, atom: Atom, factor: int | Dim, rest: int | Dim) -> bool:
+        cases = self.facts.fact(atom.name).cases if isinstance(atom, Symbol) else ()
+        return bool(cases) and all(self.nonnegative(dims.add(dims.mul(factor, case), rest)) for case in cases)
 
     def _shifted(self, value: Dim) -> bool:
         """All coefficients are nonnegative once every size counts from its minimum."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentkern.compiler.analysis import blocks
-from agentkern.compiler.analysis.extents import Facts, IndexRange, SymbolFact
+from agentkern.compiler.analysis.extents import Facts, SymbolFact
+from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.analysis.ranges import dtype_range, value_range
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -27,24 +28,25 @@ VALUE_RANK = 3
 class IndexForms:
     """Forms of index values met so far, with the facts of every symbol that they use.
 
-    `extents` are products that i64 holds, because the caller passes tensors that long.
-    `clauses` define symbols: of each, at least one member is nonnegative. `data` names symbols that stand for what
-    no analysis sees.
+    `extents` are products that i64 holds, because the caller passes tensors, and the launch counts blocks, of that
+    many. `definitions` are clauses that define a symbol: of each, at least one member is nonnegative. `data` names
+    symbols that stand for what no analysis sees.
     """
 
     facts: Facts
     extents: tuple[Form, ...] = ()
+    blocks: tuple[BlockType, ...] = ()
     forms: dict[Value, Form] = field(default_factory=dict)
     ranges: dict[Value, IndexRange] = field(default_factory=dict)
-    clauses: list[Clause] = field(default_factory=list)
+    definitions: dict[str, tuple[Clause, ...]] = field(default_factory=dict)
     data: list[str] = field(default_factory=list)
     scalars: list[str] = field(default_factory=list)
     derived: list[str] = field(default_factory=list)
 
     def copy(self) -> IndexForms:
         """An independent copy, for the body of a grid."""
-        lists = (list(self.clauses), list(self.data), list(self.scalars), list(self.derived))
-        return IndexForms(self.facts, self.extents, dict(self.forms), dict(self.ranges), *lists)
+        lists = (dict(self.definitions), list(self.data), list(self.scalars), list(self.derived))
+        return IndexForms(self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges), *lists)
 
     def form(self, value: Value) -> Form | None:
         """The form of an integer value that is the same everywhere, if it has one."""
@@ -60,6 +62,7 @@ class IndexForms:
     def enter(self, block: BlockType) -> None:
         """Add the symbols of a block variable."""
         self.facts = self.facts.with_symbols(blocks.block_facts(block))
+        self.blocks = (*self.blocks, block)
 
     def visit(self, op: Op) -> None:
         """Give the result of one operation its form, if it is an index scalar."""
@@ -117,12 +120,11 @@ class IndexForms:
         high = _bound(highs, pick, any_side=not largest)
         rank = VALUE_RANK + len(self.derived)
         bounds = (a, b)
-        sides = {"lows": bounds} if largest else {"highs": bounds}
-        self._symbol(name, SymbolFact(low, high, rank=rank, **sides))
+        self._symbol(name, SymbolFact(low, high, 1, bounds if largest else (), () if largest else bounds, rank, bounds))
         self.derived.append(name)
         value = dims.symbol(name)
         gaps = [dims.add(value, dims.mul(x, -1)) if largest else dims.add(x, dims.mul(value, -1)) for x in bounds]
-        self.clauses += [(gaps[0],), (gaps[1],), (dims.mul(gaps[0], -1), dims.mul(gaps[1], -1))]
+        self.definitions[name] = ((gaps[0],), (gaps[1],), (dims.mul(gaps[0], -1), dims.mul(gaps[1], -1)))
         return value
 
 
@@ -227,6 +229,10 @@ FORM_RULES: Mapping[str, Callable[[IndexForms, Op], Form | None]] = {
 }
 
 
+def _grid_extents(grid: Op) -> list[Form]:
+    return [arg.type.extent for arg in grid.regions[0].args if isinstance(arg.type, BlockType)]
+
+
 def _is_product(extent: Dim) -> bool:
     return any(len(monomial) > 1 for monomial, _ in extent.terms)
 
@@ -234,6 +240,7 @@ def _is_product(extent: Dim) -> bool:
 def parameter_forms(kernel: Kernel, values: Mapping[str, int] | None = None) -> IndexForms:
     """Forms of a kernel's parameters; `values` gives some sizes their numbers."""
     shapes = [param.type.shape for param in kernel.params if isinstance(param.type, TensorType)]
+    shapes += [tuple(_grid_extents(op)) for op in kernel.body if op.name == "grid"]
     extents = dict.fromkeys(e for shape in shapes for e in shape if isinstance(e, Dim) and _is_product(e))
     forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents))
     for param in kernel.params:

@@ -5,7 +5,8 @@ What may wrap has its type's range.
 
 from collections.abc import Callable, Mapping
 
-from agentkern.compiler.analysis.extents import LARGEST_SIZE, IndexRange
+from agentkern.compiler.analysis.extents import LARGEST_SIZE
+from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.types import BlockType, TileType
 

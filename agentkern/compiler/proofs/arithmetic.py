@@ -18,9 +18,8 @@ from agentkern.compiler.proofs.violation import (
     Form,
     Violation,
     equal,
-    less,
     make_violation,
-    scope_parts,
+    scope_unknowns,
     size_unknowns,
 )
 
@@ -52,14 +51,13 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form))
     if form is None:
         return Obligation("division", statement, op.location, shown=shown, access=operator)
-    unknowns, clauses = scope_parts(scope)
     return Obligation(
         "division",
         statement,
         op.location,
         shown=shown,
         violation=lambda: make_violation(
-            size_unknowns(facts) + unknowns, [*clauses, *equal(form, 0)], scope.forms.data
+            [*size_unknowns(facts), *scope_unknowns(scope)], equal(form, 0), scope.forms.data
         ),
         describe=lambda values: _describe(facts, scope, values, f"the divisor of `{operator}` is 0"),
         access=operator,
@@ -114,9 +112,7 @@ def _extent_division(facts: KernelFacts, divisor: Dim) -> Obligation:
     )
 
 
-def _describe(
-    facts: KernelFacts, scope: Scope | None, values: Mapping[str, int], text: str
-) -> Mapping[str, object]:
+def _describe(facts: KernelFacts, scope: Scope | None, values: Mapping[str, int], text: str) -> Mapping[str, object]:
     return {
         "text": wording.with_setting(facts, values, text),
         "sizes": wording.sizes_of(facts, values),

@@ -18,7 +18,7 @@ from agentkern.compiler.proofs.violation import (
     less,
     make_violation,
     number,
-    scope_parts,
+    scope_unknowns,
     size_unknowns,
 )
 
@@ -73,14 +73,14 @@ def present_facts(scope: Scope, access: Access, axis: int) -> Facts:
 
 
 def _violation(facts: KernelFacts, scope: Scope, access: Access, axis: int) -> Violation:
-    unknowns, clauses = scope_parts(scope)
+    clauses: list[Clause] = []
     for other, index in enumerate(access.axes):
         if other != axis and index.kind == "range":
             clauses.append((less(index.low, index.high),))
     clauses += _outside(access.axes[axis], access.type.shape[axis])
     index = access.axes[axis]
     shown = (access.type.shape[axis], index.low, index.high)
-    return make_violation(size_unknowns(facts) + unknowns, clauses, scope.forms.data, shown)
+    return make_violation([*size_unknowns(facts), *scope_unknowns(scope)], clauses, scope.forms.data, shown)
 
 
 def _outside(index: AxisIndex, extent: Form) -> list[Clause]:
@@ -99,7 +99,7 @@ def _describe(
     place = _place(index, extent, values)
     where = wording.on_axis(access, axis)
     extent_text = f"extent {extent}" if not where else f"{where[4:]}, extent {extent}"
-    within = f" in {wording.spelled_blocks(scope, numbers)}" if numbers and index.kind == "scalar" else ""
+    within = f" at {wording.spelled_blocks(scope, numbers)}" if numbers and index.kind == "scalar" else ""
     if index.kind == "range" and number(index.high, values) < number(index.low, values):
         text = f"`{access.text}` ends before it starts"
     else:

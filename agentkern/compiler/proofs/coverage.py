@@ -22,12 +22,12 @@ from agentkern.compiler.proofs.obligation import Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
-    Unknown,
     Violation,
     at_most,
     less,
     make_violation,
     number,
+    place_on,
     size_unknowns,
 )
 
@@ -245,7 +245,7 @@ class _Cover:
 def _violation(facts: KernelFacts, extents: tuple[Form, ...], boxes: Sequence[Box]) -> Violation:
     """An element that no box holds."""
     unknowns = size_unknowns(facts)
-    unknowns += [Unknown(f"@{k}", "element", (0,), (dims.add(e, -1),)) for k, e in enumerate(extents)]
+    unknowns += [place_on(k, e) for k, e in enumerate(extents)]
     clauses: list[Clause] = []
     for box in boxes:
         outside: list[Form] = [dims.mul(need, -1) for need in box.needs]

@@ -28,8 +28,8 @@ def diagnose(report: ProofReport, path: str) -> tuple[Diagnostic, ...]:
 
 def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:
     code = (REFUTED if record.outcome == "refuted" else UNKNOWN)[record.obligation]
-    fields = {"statement": record.access, "tensor": record.tensor, "name": record.tensor, "reason": _reason(record)}
-    return error(code, _span(record, path), **fields)
+    span, access, tensor = _span(record, path), record.access, record.tensor
+    return error(code, span, statement=access, tensor=tensor, name=tensor, reason=_reason(record))
 
 
 def _reason(record: ProofRecord) -> str:

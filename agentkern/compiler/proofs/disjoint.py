@@ -13,7 +13,6 @@ from agentkern.compiler.proofs.obligation import Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
-    Unknown,
     Violation,
     at_most,
     equal,
@@ -21,7 +20,8 @@ from agentkern.compiler.proofs.violation import (
     make_violation,
     marked_names,
     number,
-    scope_parts,
+    place_on,
+    scope_unknowns,
     size_unknowns,
 )
 
@@ -85,28 +85,25 @@ def _read_apart(facts: KernelFacts, scope: Scope, load: Access, store: Access) -
 
 
 def _grid_text(scope: Scope) -> str:
-    return f"grid({', '.join(block.name.lstrip('%') for block in scope.blocks)})"
+    return f"grid({', '.join(blocks.label(block) for block in scope.blocks)})"
 
 
 def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, *, other_block: bool) -> Violation:
     """Two runs whose accesses meet; with `other_block` in different blocks."""
-    unknowns, clauses = scope_parts(scope)
-    more_unknowns, more_clauses = scope_parts(scope, MARK)
-    unknowns += more_unknowns
-    clauses += more_clauses
+    places = [place_on(axis, extent) for axis, extent in enumerate(first.type.shape)]
+    unknowns = [*size_unknowns(facts), *places, *scope_unknowns(scope), *scope_unknowns(scope, MARK)]
+    clauses: list[Clause] = []
     marks = marked_names(scope, MARK)
     data = list(scope.forms.data)
     data += [name + MARK for name in data]
     for axis, (a, b) in enumerate(zip(first.axes, second.axes, strict=True)):
-        place = f"@{axis}"
+        place = dims.symbol(f"@{axis}")
         if "data" in (a.kind, b.kind):
-            data.append(place)
-        unknowns.append(Unknown(place, "element", (0,), (dims.add(first.type.shape[axis], -1),)))
-        clauses += _holds(a, dims.symbol(place), {})
-        clauses += _holds(b, dims.symbol(place), marks)
+            data.append(f"@{axis}")
+        clauses += _holds(a, place, {}) + _holds(b, place, marks)
     if other_block:
         clauses.append(_differ(scope, marks))
-    return make_violation(size_unknowns(facts) + unknowns, clauses, data)
+    return make_violation(unknowns, clauses, data)
 
 
 def _holds(index: AxisIndex, place: Form, marks: Mapping[str, Form]) -> list[Clause]:

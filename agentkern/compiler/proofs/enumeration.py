@@ -93,9 +93,7 @@ def _product(numbers: Sequence[int]) -> int:
     return total
 
 
-def _missing(
-    tensor: Value, stores: Sequence[tuple[Scope, Access]], sizes: Mapping[str, int]
-) -> tuple[int, ...] | None:
+def _missing(tensor: Value, stores: Sequence[tuple[Scope, Access]], sizes: Mapping[str, int]) -> tuple[int, ...] | None:
     written: set[tuple[int, ...]] = set()
     for scope, store in stores:
         for numbers in itertools.product(*(range(n) for n in _counts(scope, sizes))):
@@ -107,9 +105,7 @@ def _missing(
     return None
 
 
-def _block_values(
-    present: Sequence[BlockType], numbers: Sequence[int], sizes: Mapping[str, int]
-) -> dict[str, int]:
+def _block_values(present: Sequence[BlockType], numbers: Sequence[int], sizes: Mapping[str, int]) -> dict[str, int]:
     found: dict[str, int] = {}
     for block, ordinal in zip(present, numbers, strict=True):
         if block.block is None:

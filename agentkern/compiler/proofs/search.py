@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from agentkern.compiler.ir.dims import Symbol
 from agentkern.compiler.proofs.violation import Form, Unknown, Violation, number
 
-MAX_TRIALS = 1500
+MAX_TRIALS = 4000
 SMALL_SIZES = 4
 MAX_SPECIAL = 8
 

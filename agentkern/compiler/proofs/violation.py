@@ -5,8 +5,8 @@ The small search and Z3 both read this one form, and a counterexample is believe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agentkern.compiler.analysis import blocks
@@ -23,13 +23,18 @@ UnknownKind = Literal["size", "scalar", "block", "element", "value"]
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An integer with inclusive bounds over earlier unknowns."""
+    """An integer with inclusive bounds over earlier unknowns, and the clauses that define it.
+
+    A `required` one must exist for the violation, even where no clause mentions it.
+    """
 
     name: str
     kind: UnknownKind
     lows: tuple[Form, ...]
     highs: tuple[Form, ...]
     multiple_of: int = 1
+    required: bool = False
+    clauses: tuple[Clause, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +97,9 @@ def equal(a: Form, b: Form) -> tuple[Clause, Clause]:
     return ((at_most(a, b),), (at_most(b, a),))
 
 
-def element(name: str, low: Form, high: Form) -> Unknown:
-    """An index with `low <= index < high`."""
-    return Unknown(name, "element", (low,), (dims.add(high, -1),))
+def place_on(axis: int, extent: Form) -> Unknown:
+    """An index of an axis of the tensor in question, `@axis`."""
+    return Unknown(f"@{axis}", "element", (0,), (dims.add(extent, -1),), required=True)
 
 
 def size_unknowns(facts: KernelFacts) -> list[Unknown]:
@@ -108,43 +113,43 @@ def size_unknowns(facts: KernelFacts) -> list[Unknown]:
         fact = size_fact(size)
         found.append(Unknown(size.name, "size", (fact.low or 0,), (fact.high or 0,), fact.multiple_of))
     for name in facts.forms.scalars:
-        found.append(_symbol_unknown(name, "scalar", facts.forms.facts.fact(name)))
+        found.append(_symbol_unknown(name, "scalar", facts.forms.facts.fact(name), {}))
     return found
 
 
 def block_unknowns(block: BlockType, mark: str = "") -> list[Unknown]:
-    """The numbers of one block of an axis; `mark` tells a second block's names from the first's."""
+    """The numbers of one block of an axis; `mark` tells a second block's names from the first's.
+
+    The block's number is required, its present extent and one of its indices follow from that.
+    """
+    marks = {name: dims.symbol(name + mark) for name in blocks.block_facts(block)}
     found: list[Unknown] = []
     for name, fact in blocks.block_facts(block).items():
         if name == block.name and (block.block is None or isinstance(block.current, int)):
             continue
-        renamed = _renamed(fact, block, mark)
-        found.append(_symbol_unknown(name + mark, "element" if name.endswith(".at") else "block", renamed))
+        clauses = (_full_length(block, marks),) if name == block.name else ()
+        kind: UnknownKind = "element" if name == blocks.at_name(block) else "block"
+        required = block.block is None or name == blocks.ordinal_name(block)
+        found.append(replace(_symbol_unknown(name, kind, fact, marks), required=required, clauses=clauses))
     return found
 
 
-def block_clauses(block: BlockType, mark: str = "") -> list[Clause]:
+def _full_length(block: BlockType, marks: Mapping[str, Form]) -> Clause:
     """That a written block is as long as it can be."""
-    if block.block is None or isinstance(block.current, int):
-        return []
-    marks = {name: dims.symbol(name + mark) for name in blocks.block_facts(block)}
+    assert block.block is not None
     rest = dims.substitute(dims.add(block.extent, dims.mul(blocks.start(block), -1)), marks)
-    now = marks[block.name]
-    return [(at_most(block.block, now), at_most(rest, now))]
+    return (at_most(block.block, marks[block.name]), at_most(rest, marks[block.name]))
 
 
-def _renamed(fact: SymbolFact, block: BlockType, mark: str) -> SymbolFact:
-    if not mark:
-        return fact
-    marks = {name: dims.symbol(name + mark) for name in blocks.block_facts(block)}
-    lows = tuple(dims.substitute(b, marks) for b in fact.lows)
-    return SymbolFact(fact.low, fact.high, 1, lows, tuple(dims.substitute(b, marks) for b in fact.highs))
+def _symbol_unknown(name: str, kind: UnknownKind, fact: SymbolFact, marks: Mapping[str, Form]) -> Unknown:
+    lows = (*(() if fact.low is None else (fact.low,)), *_marked(fact.lows, marks))
+    highs = (*(() if fact.high is None else (fact.high,)), *_marked(fact.highs, marks))
+    named = str(marks.get(name, name))
+    return Unknown(named, kind, lows, highs, fact.multiple_of)
 
 
-def _symbol_unknown(name: str, kind: UnknownKind, fact: SymbolFact) -> Unknown:
-    lows = (*(() if fact.low is None else (fact.low,)), *fact.lows)
-    highs = (*(() if fact.high is None else (fact.high,)), *fact.highs)
-    return Unknown(name, kind, lows, highs, fact.multiple_of)
+def _marked(forms: Iterable[Form], marks: Mapping[str, Form]) -> tuple[Form, ...]:
+    return tuple(dims.substitute(form, marks) for form in forms)
 
 
 def value_unknowns(scope: Scope, mark: str = "") -> list[Unknown]:
@@ -152,10 +157,8 @@ def value_unknowns(scope: Scope, mark: str = "") -> list[Unknown]:
     marks = marked_names(scope, mark)
     found: list[Unknown] = []
     for name in (*scope.forms.data, *scope.forms.derived):
-        fact = scope.forms.facts.fact(name)
-        lows = tuple(dims.substitute(b, marks) for b in fact.lows)
-        highs = tuple(dims.substitute(b, marks) for b in fact.highs)
-        found.append(_symbol_unknown(name + mark, "value", SymbolFact(fact.low, fact.high, 1, lows, highs)))
+        clauses = tuple(_marked(clause, marks) for clause in scope.forms.definitions.get(name, ()))
+        found.append(replace(_symbol_unknown(name, "value", scope.forms.facts.fact(name), marks), clauses=clauses))
     return found
 
 
@@ -167,33 +170,56 @@ def marked_names(scope: Scope, mark: str) -> dict[str, Form]:
     return {name: dims.symbol(name + mark) for name in (*names, *scope.forms.derived, *scope.forms.data)}
 
 
-def scope_parts(scope: Scope, mark: str = "") -> tuple[list[Unknown], list[Clause]]:
-    """Unknowns and clauses of one run of a scope: its blocks and its values."""
-    unknowns = [u for block in scope.blocks for u in block_unknowns(block, mark)]
-    unknowns += value_unknowns(scope, mark)
-    marks = marked_names(scope, mark)
-    clauses = [c for block in scope.blocks for c in block_clauses(block, mark)]
-    clauses += [tuple(dims.substitute(member, marks) for member in clause) for clause in scope.forms.clauses]
-    return unknowns, clauses
+def scope_unknowns(scope: Scope, mark: str = "") -> list[Unknown]:
+    """Unknowns of one run of a scope: its blocks and its values."""
+    return [u for block in scope.blocks for u in block_unknowns(block, mark)] + value_unknowns(scope, mark)
 
 
 def make_violation(
     unknowns: Iterable[Unknown], clauses: Iterable[Clause], data: Iterable[str], shown: Iterable[Form] = ()
 ) -> Violation:
-    """A violation with constant members folded away and without the sizes and values that nothing mentions.
+    """A violation over the unknowns that are required or mentioned, each as early as its bounds allow.
 
     `shown`: forms that a description of an assignment evaluates.
     """
-    kept: list[Clause] = []
+    kept = list(clauses)
+    needed = {name for clause in kept for member in clause for name in dims.symbols(member)}
+    needed.update(name for form in shown for name in dims.symbols(form))
+    chosen: list[Unknown] = []
+    for unknown in reversed(list(unknowns)):
+        if unknown.required or unknown.name in needed:
+            chosen.append(unknown)
+            kept += unknown.clauses
+            mentioned = [*unknown.lows, *unknown.highs, *(m for clause in unknown.clauses for m in clause)]
+            needed.update(name for form in mentioned for name in dims.symbols(form))
+    ordered = _as_early_as_possible(chosen[::-1])
+    return Violation(ordered, tuple(_folded(kept)), frozenset(needed.intersection(data)))
+
+
+def _folded(clauses: Iterable[Clause]) -> Iterator[Clause]:
+    """Clauses that are not true of themselves, without the members that never hold."""
     for clause in clauses:
         members = tuple(m for m in clause if not (isinstance(m, int) and m < 0))
         if not any(isinstance(m, int) for m in members):
-            kept.append(members)
-    needed: set[str] = {name for clause in kept for member in clause for name in dims.symbols(member)}
-    needed.update(name for form in shown for name in dims.symbols(form))
-    ordered: list[Unknown] = []
-    for unknown in reversed(list(unknowns)):
-        if unknown.name in needed or unknown.kind in ("block", "element"):
-            ordered.append(unknown)
-            needed.update(name for bound in (*unknown.lows, *unknown.highs) for name in dims.symbols(bound))
-    return Violation(tuple(reversed(ordered)), tuple(kept), frozenset(needed.intersection(data)))
+            yield members
+
+
+def _as_early_as_possible(unknowns: list[Unknown]) -> tuple[Unknown, ...]:
+    """Each size followed by what is bounded by sizes so far, so that a search fails early."""
+    placed: dict[str, Unknown] = {}
+    waiting = [u for u in unknowns if u.kind != "size"]
+    names = {u.name for u in unknowns}
+
+    def place_ready() -> None:
+        for unknown in list(waiting):
+            bounds = (*unknown.lows, *unknown.highs)
+            if all(n in placed or n not in names for form in bounds for n in dims.symbols(form)):
+                placed[unknown.name] = unknown
+                waiting.remove(unknown)
+
+    for unknown in unknowns:
+        if unknown.kind == "size":
+            placed[unknown.name] = unknown
+            place_ready()
+    place_ready()
+    return (*placed.values(), *waiting)

@@ -31,14 +31,14 @@ def blocks_of(scope: Scope, values: Mapping[str, int], mark: str = "") -> dict[s
     for block in scope.blocks:
         number = block_number(block, values, mark)
         if number is not None:
-            found[block.name.lstrip("%")] = number
+            found[blocks.label(block)] = number
     return found
 
 
 def spelled_blocks(scope: Scope, numbers: Mapping[str, int]) -> str:
-    """`block t = 1, h = 0`; for blocks that the compiler sizes, `index t = 5`."""
-    free = {b.name.lstrip("%") for b in scope.blocks if b.block is None}
-    return ", ".join(f"{'index' if name in free else 'block'} {name} = {n}" for name, n in numbers.items())
+    """`t = 5, block h = 1`: an index where the compiler sizes the block or the block is one index, else its number."""
+    single = {blocks.label(b) for b in scope.blocks if b.block in (None, 1)}
+    return ", ".join(f"{name} = {n}" if name in single else f"block {name} = {n}" for name, n in numbers.items())
 
 
 def setting(facts: KernelFacts, values: Mapping[str, int]) -> str:

@@ -1,6 +1,5 @@
 """The ordinary kernels are decided without a solver, quickly."""
 
-import sys
 import time
 
 import pytest
