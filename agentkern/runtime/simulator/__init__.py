@@ -2,6 +2,7 @@
 
 `build` compiles a .cu text for the host; `SimulatorModule.launch` runs one of its kernels with threads as fibers and
 returns a `SimulatorReport` with what went wrong: bounds, alignment, races, uninitialised reads, barriers, deadlocks.
+`self_test` checks that this machine's compiler computes as the GPU does.
 """
 
 from agentkern.runtime.simulator.module import LaunchError, SimulatorModule, build, kernel_names
@@ -18,6 +19,7 @@ from agentkern.runtime.simulator.records import (
     ThreadOrder,
     WaitGroup,
 )
+from agentkern.runtime.simulator.selftest import SelfTestFailure, self_test
 from agentkern.runtime.simulator.toolchain import (
     SimulatorBuildError,
     SimulatorUnavailableError,
@@ -32,6 +34,7 @@ __all__ = [
     "FindingKind",
     "LaunchError",
     "OtherAccess",
+    "SelfTestFailure",
     "SimulatorBuildError",
     "SimulatorModule",
     "SimulatorOptions",
@@ -43,4 +46,5 @@ __all__ = [
     "build",
     "host_compiler",
     "kernel_names",
+    "self_test",
 ]

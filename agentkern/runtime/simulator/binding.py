@@ -141,11 +141,13 @@ class Engine:
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
         self._library.ak_sim_table.restype = c_void_p
-        self._library.ak_sim_request_bytes.restype = c_uint64
+        self._library.ak_sim_struct_bytes.restype = POINTER(c_uint64)
         self._library.ak_sim_protect.argtypes = (c_void_p, ctypes.c_size_t)
         self._library.ak_sim_launch.argtypes = (POINTER(RequestStruct),)
         self.table = c_void_p(self._library.ak_sim_table())
-        assert self._library.ak_sim_request_bytes() == ctypes.sizeof(RequestStruct)
+        structures = (FindingStruct, WindowStruct, RegionStruct, WaitStruct, RequestStruct)
+        sizes = self._library.ak_sim_struct_bytes()
+        assert [sizes[i] for i in range(len(structures))] == [ctypes.sizeof(structure) for structure in structures]
 
     def launch(self, request: RequestStruct) -> None:
         """Run the launch and fill in the results. One at a time in a process."""

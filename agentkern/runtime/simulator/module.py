@@ -39,6 +39,7 @@ _FLAGS = (
     "-fPIC",
     "-fvisibility=hidden",
     "-ffp-contract=off",
+    "-fno-math-errno",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-strict-aliasing",

@@ -116,14 +116,17 @@ def _compile(command: list[str], source: str, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as temporary:
         output = Path(temporary) / "module.so"
-        answer = subprocess.run(
-            [*command, "-x", "c++", "-", "-o", str(output)],
-            input=source,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_COMPILE_TIMEOUT_S,
-        )
+        try:
+            answer = subprocess.run(
+                [*command, "-x", "c++", "-", "-o", str(output)],
+                input=source,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_COMPILE_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired as e:
+            raise SimulatorBuildError(f"the host compiler took more than {_COMPILE_TIMEOUT_S} s", "") from e
         if answer.returncode != 0:
             raise SimulatorBuildError("the host compiler refused the text", answer.stderr)
         body = output.read_bytes()

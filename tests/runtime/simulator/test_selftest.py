@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_text
-from agentkern.runtime.simulator import build, module, selftest_reference
+from agentkern.runtime.simulator import Buffer, build, module, selftest_reference
 from agentkern.runtime.simulator.selftest import conversion_operands, self_test
 
 pytestmark = pytest.mark.toolchain
@@ -92,3 +92,26 @@ def test_every_prelude_function_has_a_meaning_here(cache_dir):
     uses = "\n".join(map(use_of, PRELUDE.values()))
     text = f'{prelude_text(PRELUDE)}\nextern "C" __global__ void all() {{\n{uses}\n}}\n'
     assert build(text, cache_dir).kernels == ("all",)
+
+
+def test_machine_without_fused_multiply_add_computes_the_same(cache_dir, monkeypatch):
+    monkeypatch.setattr(module, "machine_flags", tuple)
+    assert [str(failure) for failure in self_test(cache_dir)] == []
+
+
+def test_flushing_of_subnormals_in_the_process_does_not_reach_the_kernels(cache_dir):
+    torch.set_flush_denormal(True)
+    try:
+        tiny = Buffer("x", np.full(32, 3, np.uint32))
+        out = Buffer("out", np.zeros(32, np.uint32), writable=True)
+        text = """
+extern "C" __global__ void twice(const unsigned* x, unsigned* out) {
+    float v = __uint_as_float(ak_ldg_u32(x + threadIdx.x));
+    ak_st_u32(out + threadIdx.x, __float_as_uint(__fadd_rn(v, v)));
+}
+"""
+        assert build(text, cache_dir).launch("twice", 1, 32, 0, [tiny, out]).clean
+        assert (out.array == 6).all()
+        assert float(torch.tensor(1e-40) * 1.0) == 0.0  # the process's own setting is back
+    finally:
+        torch.set_flush_denormal(False)

@@ -151,6 +151,7 @@ static void tear_down_spaces(LaunchRequest *request) {
 static void set_up_threads(LaunchRequest *request) {
     launch.n_threads = request->n_threads;
     order_threads();
+    for (uint32_t w = 0; w < launch.n_threads / 32; ++w) launch.warps[w].sync_epoch = 0;
     for (uint32_t i = 0; i < launch.n_threads; ++i) {
         Fiber *fiber = &launch.fibers[i];
         fiber->view = {{i, 0, 0}, {0, 0, 0}, {request->n_threads, 1, 1},
@@ -208,14 +209,18 @@ static void run_guarded(LaunchRequest *request) {
 
 AK_SIM_API const ak_sim_engine_table *ak_sim_table() { return &ENGINE_TABLE; }
 
-AK_SIM_API unsigned long long ak_sim_request_bytes() { return sizeof(LaunchRequest); }
+// Sizes of the structures shared with Python, which compares them with its own.
+AK_SIM_API const uint64_t *ak_sim_struct_bytes() {
+    static const uint64_t sizes[] = {sizeof(Finding), sizeof(Window), sizeof(RegionSpec),
+                                     sizeof(WaitRecord), sizeof(LaunchRequest)};
+    return sizes;
+}
 
 AK_SIM_API void ak_sim_protect(void *p, size_t bytes) { mprotect(p, bytes, PROT_NONE); }
 
 AK_SIM_API void ak_sim_launch(LaunchRequest *request) {
     uint64_t start = now_ns();
     memset(&launch, 0, offsetof(Launch, fibers));
-    memset(launch.warps, 0, sizeof launch.warps);
     launch.arena = nullptr;
     launch.arena_used = 0;
     launch.request = request;
