@@ -1,25 +1,18 @@
 """Prelude functions: the table, their text under NVRTC, and their values against the reference."""
 
-import ctypes
 import re
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import agentkern.runtime
 from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_names, prelude_text
 from agentkern.compiler.ir import reference_math
 from agentkern.compiler.ir.reference_casts import cast
 from agentkern.compiler.ir.reference_formats import STORAGE, decode, encode
 from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions, compile_cuda
+from tests.compiler.codegen.host_prelude import SHIM, HostPrelude, same_bits, sampled_floats
 
-SHIM = Path(agentkern.runtime.__file__).parent / "simulator" / "shim"
 TARGETS = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
-STORAGE_C = {"float": "f32", "double": "f64", "int": "i32", "unsigned int": "u32", "long long": "i64"}
-STORAGE_C |= {"unsigned long long": "u64", "short": "i16", "unsigned short": "u16", "signed char": "i8"}
-STORAGE_C |= {"unsigned char": "u8", "bool": "bool"}
 
 
 def test_requirements_stand_before_their_users():
@@ -37,7 +30,12 @@ def test_requirements_are_exactly_the_functions_called():
 def test_text_holds_each_needed_function_once_whatever_the_order_asked():
     text = prelude_text(["ak_floor_f32", "ak_copysign_f32", "ak_floor_f32"])
     assert text == prelude_text(["ak_copysign_f32", "ak_floor_f32"])
-    assert prelude_names(["ak_floor_f32"]) == ("ak_copysign_f32", "ak_round_f32", "ak_floor_f32")
+    assert prelude_names(["ak_floor_f32"]) == (
+        "ak_canonical_nan_f32",
+        "ak_copysign_f32",
+        "ak_round_f32",
+        "ak_floor_f32",
+    )
     assert text.count("float ak_round_f32(float x) {") == 1
 
 
@@ -96,62 +94,16 @@ def test_row_above_its_architecture_does_not_build(name):
         compile_cuda(kernels_of([name]), NvrtcOptions("sm_80"))
 
 
-class HostPrelude:
-    """The math functions compiled for this machine with the simulator's arithmetic."""
-
-    def __init__(self, library: Path) -> None:
-        self.library = ctypes.CDLL(str(library))
-
-    def __call__(self, name: str, *arrays: np.ndarray) -> np.ndarray:
-        declaration = PRELUDE[name].declaration
-        result = STORAGE[STORAGE_C[declaration.split(" ak_")[0]]]
-        operands = [np.ascontiguousarray(a) for a in np.broadcast_arrays(*arrays)]
-        out = np.empty(operands[0].shape, result)
-        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*operands, out)]
-        self.library[f"each_{name}"](ctypes.c_longlong(out.size), *pointers)
-        return out
-
-
-def each(row: PreludeFunction) -> str:
-    """Return an exported loop over arrays around one function."""
-    result, _, rest = row.declaration.partition(f" {row.name}(")
-    types = [parameter.rsplit(" ", maxsplit=1)[0] for parameter in rest.rstrip(")").split(", ")]
-    parameters = "".join(f", const {t}* p{i}" for i, t in enumerate(types))
-    values = ", ".join(f"p{i}[k]" for i in range(len(types)))
-    return (
-        f'extern "C" void each_{row.name}(long long n{parameters}, {result}* out) {{\n'
-        f"  for (long long k = 0; k < n; ++k) out[k] = {row.name}({values});\n}}\n"
-    )
-
-
 @pytest.fixture(scope="module")
 def host(tmp_path_factory) -> HostPrelude:
-    folder = tmp_path_factory.mktemp("prelude")
     rows = [row for row in PRELUDE.values() if row.kind == "math"]
-    shim = "\n".join((SHIM / name).read_text() for name in ("abi.h", "threads.h", "arithmetic.h", "instructions.h"))
-    text = "\n".join([shim, prelude_text(row.name for row in rows), *map(each, rows)])
-    (folder / "prelude.cpp").write_text(text)
-    flags = ["-O1", "-std=c++17", "-march=x86-64-v3", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
-    command = ["g++", *flags, "-o", str(folder / "prelude.so"), str(folder / "prelude.cpp")]
-    subprocess.run(command, check=True, capture_output=True)
-    return HostPrelude(folder / "prelude.so")
+    return HostPrelude.build(rows, tmp_path_factory.mktemp("prelude"))
 
 
-def sampled_floats() -> np.ndarray:
-    """All upper halves of an f32 with the lower halves that decide roundings, then random ones."""
-    upper = np.arange(1 << 16, dtype=np.uint32)[:, None] << np.uint32(16)
-    lower = np.array([0, 1, 0xFFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
-    random = np.random.default_rng(7).integers(0, 1 << 32, 1 << 18, dtype=np.uint32)
-    return np.concatenate([(upper | lower).reshape(-1), random]).view(np.float32)
-
-
-def same_bits(got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether two arrays are equal bit for bit, NaN payloads aside."""
-    unsigned = np.dtype(f"u{got.dtype.itemsize}")
-    equal = got.view(unsigned) == want.view(unsigned)
-    if got.dtype.kind == "f":
-        equal = equal | (np.isnan(got) & np.isnan(want))
-    return got.dtype == want.dtype and bool(equal.all())
+def payload_free(got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether two float arrays agree bit for bit but for the bits of NaN."""
+    nans = np.isnan(got)
+    return bool((nans == np.isnan(want)).all()) and same_bits(got[~nans], want[~nans])
 
 
 toolchain = pytest.mark.toolchain
@@ -162,7 +114,8 @@ toolchain = pytest.mark.toolchain
 def test_every_code_widens_as_the_reference_does(host, dtype):
     width = np.dtype(STORAGE[dtype]).itemsize
     codes = np.arange(1 << (8 * width), dtype=np.dtype(f"u{width}"))
-    assert same_bits(host(f"ak_{dtype}_to_f32", codes), decode(dtype, codes.view(STORAGE[dtype])))
+    got, want = host(f"ak_{dtype}_to_f32", codes), decode(dtype, codes.view(STORAGE[dtype]))
+    assert payload_free(got, want) if dtype == "bf16" else same_bits(got, want)
 
 
 @toolchain
@@ -179,6 +132,13 @@ def test_tf32_rounding_is_the_references(host):
 
 
 @toolchain
+@pytest.mark.parametrize(("name", "function"), [("neg", reference_math.neg), ("abs", reference_math.absolute)])
+def test_sign_operation_is_the_references_but_for_nan_payloads(host, name, function):
+    x = sampled_floats()
+    assert payload_free(host(f"ak_{name}_f32", x), function("f32", x))
+
+
+@toolchain
 @pytest.mark.parametrize(
     ("name", "function"),
     [
@@ -188,8 +148,6 @@ def test_tf32_rounding_is_the_references(host):
         ("ak_trunc_f32", reference_math.trunc),
         ("ak_round_f32", reference_math.round_half_even),
         ("ak_sign_f32", reference_math.sign),
-        ("ak_neg_f32", reference_math.neg),
-        ("ak_abs_f32", reference_math.absolute),
         ("ak_isnan_f32", reference_math.isnan),
         ("ak_isinf_f32", reference_math.isinf),
     ],
@@ -291,3 +249,19 @@ def test_f64_narrows_to_f32_as_the_reference_does(host):
     ties = single[np.isfinite(single)].astype(np.float64) * (1 + 2.0**-24)
     x = np.concatenate([x, ties])
     assert same_bits(host("ak_cvt_f32_f64", x), cast("f64", "f32", x))
+
+
+@toolchain
+@pytest.mark.parametrize("target", ["f16", "bf16", "e4m3", "e5m2"])
+def test_rounding_to_odd_first_rounds_once(host, target):
+    """f64 and 64-bit integers next to the midpoints of a narrow format."""
+    codes = np.arange(1 << (8 * np.dtype(STORAGE[target]).itemsize - 1), dtype=np.int64)
+    values = decode(target, codes.astype(np.dtype(f"u{np.dtype(STORAGE[target]).itemsize}"))).astype(np.float64)
+    middles = (values[:-1] + values[1:]) / 2
+    middles = middles[np.isfinite(middles)]
+    x = np.concatenate([np.nextafter(middles, 0), middles, np.nextafter(middles, np.inf), values, [1e300]])
+    x = np.concatenate([x, -x])
+    assert same_bits(encode(target, host("ak_odd_f32_f64", x)), cast("f64", target, x))
+    whole = np.concatenate([x[np.abs(x) < 2.0**62], 2.0 ** np.arange(62) * 1.5]).astype(np.int64)
+    near = np.concatenate([whole - 1, whole, whole + 1, np.array([-(1 << 63), (1 << 63) - 1])])
+    assert same_bits(encode(target, host("ak_odd_f32_i64", near)), cast("i64", target, near))

@@ -59,7 +59,7 @@ return plain ? __fdiv_rn(1.0f, b) : __uint_as_float(0x7fffffffu);
 
 _ROUND = """
 float size = fabsf(x);
-if (!(size < 8388608.0f)) return x;  // 2^23 and above, infinity, NaN
+if (!(size < 8388608.0f)) return ak_canonical_nan_f32(x);  // 2^23 and above, infinity, NaN
 float whole = __fsub_rn(__fadd_rn(size, 8388608.0f), 8388608.0f);
 return ak_copysign_f32(whole, x);
 """
@@ -70,7 +70,7 @@ def _directed(bump: str) -> str:
     return f"""
 float whole = ak_round_f32(x);
 {bump}
-return ak_copysign_f32(whole, x);
+return whole == whole ? ak_copysign_f32(whole, x) : whole;
 """
 
 
@@ -80,7 +80,7 @@ _TRUNC = """
 float size = fabsf(x);
 float whole = ak_round_f32(size);
 if (whole > size) whole = __fsub_rn(whole, 1.0f);
-return ak_copysign_f32(whole, x);
+return whole == whole ? ak_copysign_f32(whole, x) : whole;
 """
 
 _COPYSIGN = """
@@ -145,8 +145,8 @@ FLOAT_MATH: tuple[PreludeFunction, ...] = (
     ),
     _math(
         "float ak_sign_f32(float x)",
-        "if (x != x) return x;\nreturn x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : 0.0f);",
-        "-1, +0 or 1; NaN stays",
+        "if (x != x) return __uint_as_float(0x7fffffffu);\nreturn x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : 0.0f);",
+        "-1, +0 or 1; NaN gives NaN",
         _IEEE,
     ),
     _math("bool ak_isnan_f32(float x)", "return x != x;", "whether x is NaN", _IEEE),
@@ -169,6 +169,7 @@ FLOAT_MATH: tuple[PreludeFunction, ...] = (
         _ROUND,
         "nearest integer, halves to even, sign kept",
         _IEEE,
+        "ak_canonical_nan_f32",
         "ak_copysign_f32",
     ),
     _math(

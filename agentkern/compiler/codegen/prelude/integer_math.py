@@ -92,12 +92,43 @@ def _plain(result: str, name: str, parameter: str, note: str) -> PreludeFunction
 
 
 _NEAREST = "round to nearest even"
+_ODD_NOTE = "round to odd: rounding the result again, to 16 or 8 bits, rounds x once"
+_BOLDO = "Boldo, Melquiond, Emulation of FMA and correctly rounded sums, 2008"
+
+_ODD_F64 = """
+if (x != x) return __uint_as_float(0x7fffffffu);
+float y = (float)x;
+if ((double)y == x) return y;
+unsigned int bits = __float_as_uint(y);
+// toward zero where the nearest lies beyond x (an overflow becomes the largest finite), then odd
+bits -= (unsigned int)((y < 0.0f ? -(double)y : (double)y) > (x < 0.0 ? -x : x));
+return __uint_as_float(bits | 1u);
+"""
+_ODD_U64 = """
+if (x < 0x1000000ull) return (float)x;
+int drop = 40 - __clzll((long long)x);  // keeps 24 bits
+unsigned int kept = (unsigned int)(x >> drop);
+kept |= (unsigned int)(((unsigned long long)kept << drop) != x);
+return __fmul_rn((float)kept, __uint_as_float((unsigned int)(127 + drop) << 23));
+"""
+_ODD_I64 = """
+float size = ak_odd_f32_u64(x < 0 ? 0ull - (unsigned long long)x : (unsigned long long)x);
+return x < 0 ? -size : size;
+"""
 _2_31, _2_32 = "2147483648.0", "4294967296.0"
 _2_63, _2_64 = "9223372036854775808.0", "18446744073709551616.0"
 
 _CONVERSIONS: tuple[PreludeFunction, ...] = (
     _plain("double", "ak_cvt_f64_f32", "float", "exact"),
-    _plain("float", "ak_cvt_f32_f64", "double", _NEAREST),
+    _math(
+        "float ak_cvt_f32_f64(double x)",
+        "return x == x ? (float)x : __uint_as_float(0x7fffffffu);",
+        _NEAREST,
+        source=_CPP,
+    ),
+    _math("float ak_odd_f32_f64(double x)", _ODD_F64, _ODD_NOTE, source=_BOLDO),
+    _math("float ak_odd_f32_u64(unsigned long long x)", _ODD_U64, _ODD_NOTE, source=_BOLDO),
+    _math("float ak_odd_f32_i64(long long x)", _ODD_I64, _ODD_NOTE, "ak_odd_f32_u64", source=_BOLDO),
     _plain("float", "ak_cvt_f32_u32", "unsigned int", _NEAREST),
     _plain("float", "ak_cvt_f32_u64", "unsigned long long", _NEAREST),
     _plain("double", "ak_cvt_f64_i64", "long long", _NEAREST),
