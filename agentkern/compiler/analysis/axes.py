@@ -97,9 +97,7 @@ def reshape_groups(
     return groups
 
 
-def _group(
-    source: Sequence[int | Dim], result: Sequence[int | Dim], a: int, b: int
-) -> tuple[int, int] | None:
+def _group(source: Sequence[int | Dim], result: Sequence[int | Dim], a: int, b: int) -> tuple[int, int] | None:
     """Ends of the smallest runs from (a, b) with one product."""
     for total in range(2, len(source) - a + len(result) - b + 1):
         for n in range(1, total):
@@ -188,14 +186,16 @@ def axis_classes(region: Region) -> AxisClasses:
     union = _Union()
     ops = list(walk(region.ops))
     blocks = list(region.args) + [arg for op in ops for inner in op.regions for arg in inner.args]
+    same: dict[object, Value] = {}
     for block in blocks:
-        union.find((block, 0))
+        union.join((same.setdefault(block.type, block), 0), (block, 0))  # the chunks of one axis
     relations = [relation for op in ops for relation in _visit(op, union)]
     for op in ops:
         for value in (*op.operands, *op.results):
             if isinstance(value.type, TileType):
                 for axis in range(value.type.rank):
                     union.find((value, axis))
+    _join_equal_relations(relations, union)
     numbers: dict[Key, int] = {}
     extents: list[int | Dim] = []
     for key in union.order:
@@ -206,6 +206,26 @@ def axis_classes(region: Region) -> AxisClasses:
     of = {key: numbers[union.find(key)] for key in union.order}
     found = {of[block, 0]: block.type for block in blocks if isinstance(block.type, BlockType)}
     return AxisClasses(of, tuple(extents), found, _splits(relations, of, extents))
+
+
+def _shape_of(keys: tuple[Key, ...]) -> tuple[int | Dim, ...]:
+    return tuple(_tile(value).shape[axis] for value, axis in keys)
+
+
+def _join_equal_relations(relations: Sequence[tuple[tuple[Key, ...], tuple[Key, ...]]], union: _Union) -> None:
+    """Join what two regroupings of the same axes make: the whole of equal parts, the equal parts of one whole."""
+    changed = True
+    while changed:
+        changed = False
+        known: dict[object, tuple[Key, ...]] = {}
+        for pair in relations:
+            for given, made in (pair, pair[::-1]):
+                signature = (tuple(union.find(key) for key in given), _shape_of(made))
+                other = known.setdefault(signature, made)
+                for a, b in zip(other, made, strict=True):
+                    if union.find(a) != union.find(b):
+                        union.join(a, b)
+                        changed = True
 
 
 def _splits(

@@ -13,17 +13,41 @@ from dataclasses import dataclass
 from agentkern.compiler.analysis.axes import AxisClasses, Split
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import TileType
-from agentkern.compiler.layout.layout import WARP_LANES, Digit, Layout, replicated, split_over
+from agentkern.compiler.layout.layout import (
+    REPLICATED,
+    WARP_LANES,
+    Digit,
+    Layout,
+    replicated,
+    split_over,
+)
 from agentkern.compiler.schedule import GridSchedule
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """A digit of the lane or warp number: `bit` is the place of its lowest bit, the digit's axis a class."""
+
+    bit: int
+    digit: Digit
+
+    @property
+    def bits(self) -> frozenset[int]:
+        """Places of all its bits."""
+        return frozenset(range(self.bit, self.bit + self.digit.extent.bit_length() - 1))
+
+
+@dataclass(frozen=True, slots=True)
 class AxisPlan:
-    """Digits over root classes: `axis` of each digit is a class number. `extents` are the classes' tile extents."""
+    """Digits over root classes: `axis` of each digit is a class number. `extents` are the classes' tile extents.
+
+    Classes that never meet in one value may share lanes and warps.
+    """
 
     registers: tuple[Digit, ...]
-    lanes: tuple[Digit, ...]
-    warps: tuple[Digit, ...]
+    lanes: tuple[Slot, ...]
+    warps: tuple[Slot, ...]
+    warp_count: int
     extents: Mapping[int, int]
     splits: tuple[Split, ...]
 
@@ -36,45 +60,53 @@ def _digit(number: int, extent: int, stride: int) -> tuple[Digit, ...]:
     return (Digit(number, extent, stride),) if extent > 1 else ()
 
 
+def _free_run(slots: Sequence[Slot], number: int, meets: frozenset[int], count: int) -> tuple[int, int]:
+    """(lowest bit, how many) of the longest run of bits that no class meeting this one holds."""
+    taken = {bit for slot in slots if slot.digit.axis in meets or slot.digit.axis == number for bit in slot.bits}
+    best = (0, 0)
+    start = 0
+    for bit in range(count + 1):
+        if bit == count or bit in taken:
+            if bit - start > best[1]:
+                best = (start, bit - start)
+            start = bit + 1
+    return best
+
+
 def plan_axes(
     roots: Sequence[int],
-    fast: int | None,
+    fast: Sequence[int],
     extents: Mapping[int, int],
     caps: Mapping[int, int],
+    meets: Mapping[int, frozenset[int]],
     schedule: GridSchedule,
     splits: tuple[Split, ...],
 ) -> AxisPlan:
-    """Give lanes and warps to the fast class first, then to the others by extent; registers take what is left.
+    """Give lanes and warps to the fast classes first, then to the others by extent; registers take what is left.
 
-    `caps`: indices of a class that vector, lanes and warps together may cover (a sum's number of partials).
+    `caps`: indices of a class that vector, lanes and warps together may cover (a sum's number of partials). `meets`:
+    the other roots that occur in one value with a root.
     """
-    order = ([fast] if fast is not None else []) + sorted(
-        (r for r in roots if r != fast), key=lambda r: (-extents[r], r)
-    )
+    order = [*fast, *sorted((r for r in roots if r not in fast), key=lambda r: (-extents[r], r))]
     registers: list[Digit] = []
-    lanes: list[Digit] = []
-    warps: list[Digit] = []
-    lanes_left, warps_left = WARP_LANES, schedule.warps
+    lanes: list[Slot] = []
+    warps: list[Slot] = []
     for number in order:
         extent = extents[number]
-        vector = min(schedule.vector, _power_of_two(extent)) if number == fast else 1
+        vector = min(schedule.vector, _power_of_two(extent)) if number in fast else 1
         cap = max(caps.get(number, extent * WARP_LANES) // vector, 1)
         reach = min(_power_of_two(-(-extent // vector)), cap)
-        lane_part = min(lanes_left, reach)
-        warp_limit = schedule.fast_warps if number == fast else warps_left
-        warp_part = min(warps_left, warp_limit, max(reach // lane_part, 1))
+        lane_bit, lane_free = _free_run(lanes, number, meets[number], WARP_LANES.bit_length() - 1)
+        lane_part = min(1 << lane_free, reach)
+        warp_bit, warp_free = _free_run(warps, number, meets[number], schedule.warps.bit_length() - 1)
+        warp_limit = schedule.fast_warps if number in fast else schedule.warps
+        warp_part = min(1 << warp_free, warp_limit, max(reach // lane_part, 1))
         rest = -(-extent // (vector * lane_part * warp_part))
         registers += _digit(number, vector, 1)
         registers += _digit(number, rest, vector * lane_part * warp_part)
-        lanes += _digit(number, lane_part, vector)
-        warps += _digit(number, warp_part, vector * lane_part)
-        lanes_left //= lane_part
-        warps_left //= warp_part
-    if lanes_left > 1:
-        lanes.append(replicated(lanes_left))
-    if warps_left > 1:
-        warps.append(replicated(warps_left))
-    return AxisPlan(tuple(registers), tuple(lanes), tuple(warps), dict(extents), splits)
+        lanes += [Slot(lane_bit, d) for d in _digit(number, lane_part, vector)]
+        warps += [Slot(warp_bit, d) for d in _digit(number, warp_part, vector * lane_part)]
+    return AxisPlan(tuple(registers), tuple(lanes), tuple(warps), schedule.warps, dict(extents), splits)
 
 
 def _split_of(plan: AxisPlan, number: int, present: Mapping[int, int]) -> Split | None:
@@ -96,32 +128,55 @@ def _merge_of(plan: AxisPlan, number: int, present: Mapping[int, int]) -> tuple[
     return None
 
 
-def _value_digits(
-    plan: AxisPlan, digits: Sequence[Digit], present: Mapping[int, int], keep_slot: bool
-) -> list[Digit] | None:
-    """Plan digits as digits of a value whose class k is axis present[k]; None if one straddles."""
+def _pieces(plan: AxisPlan, digit: Digit, present: Mapping[int, int]) -> tuple[Digit, ...] | None:
+    """A plan's digit as digits of a value whose class k is axis present[k]; None if it straddles two of its axes."""
+    if digit.axis in present:
+        return (Digit(present[digit.axis], digit.extent, digit.stride),)
+    split = _split_of(plan, digit.axis, present)
+    if split is not None:
+        pieces = split_over(digit, [plan.extents[p] for p in split.parts], 0)
+        if pieces is None:
+            return None
+        return tuple(
+            Digit(present[split.parts[p.axis]], p.extent, p.stride)
+            if split.parts[p.axis] in present
+            else replicated(p.extent)
+            for p in pieces
+        )
+    merge = _merge_of(plan, digit.axis, present)
+    if merge is not None:
+        return (Digit(merge[0], digit.extent, digit.stride * merge[1]),)
+    return (replicated(digit.extent),)
+
+
+def _register_digits(plan: AxisPlan, present: Mapping[int, int]) -> tuple[Digit, ...] | None:
     found: list[Digit] = []
-    for digit in digits:
-        if digit.axis in present:
-            found.append(Digit(present[digit.axis], digit.extent, digit.stride))
+    for digit in plan.registers:
+        pieces = _pieces(plan, digit, present)
+        if pieces is None:
+            return None
+        found += [piece for piece in pieces if piece.axis != REPLICATED]
+    return tuple(found)
+
+
+def _slot_digits(
+    plan: AxisPlan, slots: Sequence[Slot], present: Mapping[int, int], count: int
+) -> tuple[Digit, ...] | None:
+    """Digits of the value's classes at their places, the gaps replicated."""
+    found: list[Digit] = []
+    bit = 0
+    for slot in sorted(slots, key=lambda s: s.bit):
+        pieces = _pieces(plan, slot.digit, present)
+        if pieces is None:
+            return None
+        if all(piece.axis == REPLICATED for piece in pieces):
             continue
-        split = _split_of(plan, digit.axis, present)
-        merge = _merge_of(plan, digit.axis, present)
-        if split is not None:
-            pieces = split_over(digit, [plan.extents[p] for p in split.parts], 0)
-            if pieces is None:
-                return None
-            for piece in pieces:
-                part = split.parts[piece.axis]
-                if part in present:
-                    found.append(Digit(present[part], piece.extent, piece.stride))
-                elif keep_slot:
-                    found.append(replicated(piece.extent))
-        elif merge is not None:
-            found.append(Digit(merge[0], digit.extent, digit.stride * merge[1]))
-        elif keep_slot:
-            found.append(replicated(digit.extent))
-    return found
+        assert slot.bit >= bit, "classes that meet share no lanes"
+        found += [replicated(1 << (slot.bit - bit))] if slot.bit > bit else []
+        found += pieces
+        bit = slot.bit + slot.digit.extent.bit_length() - 1
+    rest = count >> bit
+    return (*found, replicated(rest)) if rest > 1 else tuple(found)
 
 
 def planned_layout(plan: AxisPlan, value: Value, classes: AxisClasses) -> Layout | None:
@@ -133,13 +188,11 @@ def planned_layout(plan: AxisPlan, value: Value, classes: AxisClasses) -> Layout
     type_ = value.type
     assert isinstance(type_, TileType)
     present = {number: axis for axis, number in enumerate(numbers)}
-    parts = [
-        _value_digits(plan, digits, present, keep)
-        for digits, keep in ((plan.registers, False), (plan.lanes, True), (plan.warps, True))
-    ]
-    if any(part is None for part in parts):
+    registers = _register_digits(plan, present)
+    lanes = _slot_digits(plan, plan.lanes, present, WARP_LANES)
+    warps = _slot_digits(plan, plan.warps, present, plan.warp_count)
+    if registers is None or lanes is None or warps is None:
         return None
-    registers, lanes, warps = (tuple(part or ()) for part in parts)
     layout = Layout(type_.rank, registers, lanes, warps)
     covers = all(
         have >= plan.extents[number] for have, number in zip(layout.shape, numbers, strict=True)

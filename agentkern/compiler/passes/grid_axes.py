@@ -64,8 +64,8 @@ def is_contiguous_axis(access: Access) -> bool:
     return not last.startswith("$") or isinstance(access.operand(last).type, BlockType)
 
 
-def fast_class(region: Region, classes: AxisClasses) -> int | None:
-    """The class along which most bytes are neighbours in memory; None for a grid without such an access."""
+def fast_classes(region: Region, classes: AxisClasses) -> tuple[int, ...]:
+    """Classes along which neighbours are neighbours in memory, those of most bytes first."""
     weights: dict[int, int] = {}
     for access in accesses(region):
         if not is_contiguous_axis(access):
@@ -77,7 +77,13 @@ def fast_class(region: Region, classes: AxisClasses) -> int | None:
             nbytes *= guessed_extent(classes, classes.of[access.tile, axis])
         number = classes.of[access.tile, tile.rank - 1]
         weights[number] = weights.get(number, 0) + nbytes
-    return max(weights, key=lambda c: (weights[c], -c)) if weights else None
+    return tuple(sorted(weights, key=lambda c: (-weights[c], c)))
+
+
+def fast_class(region: Region, classes: AxisClasses) -> int | None:
+    """The class along which most bytes are neighbours in memory; None for a grid without such an access."""
+    found = fast_classes(region, classes)
+    return found[0] if found else None
 
 
 def guessed_extent(classes: AxisClasses, number: int) -> int:

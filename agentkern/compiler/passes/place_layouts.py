@@ -6,7 +6,7 @@ order (a reshaped axis whole, then by its parts) and the one with the fewest con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
@@ -25,7 +25,7 @@ from agentkern.compiler.layout.layout import (
     without_axis,
 )
 from agentkern.compiler.passes.axis_plan import AxisPlan, plan_axes, planned_layout
-from agentkern.compiler.passes.grid_axes import fast_class, static_extent, sum_caps
+from agentkern.compiler.passes.grid_axes import fast_classes, static_extent, sum_caps
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule, Schedule
 
@@ -98,7 +98,10 @@ def _stream_orders(region: Region, classes: AxisClasses) -> dict[int, SumOrder]:
         assert isinstance(kinds, tuple) and isinstance(axes, tuple)
         for kind, axis, value in zip(kinds, axes, last.operands, strict=True):
             if kind in ("sum", "prod") and _tile(value).dtype.is_float:
-                orders[classes.of[value, int(axis)]] = stream_order(op, _tile(value), int(axis))
+                number = classes.of[value, int(axis)]
+                order = stream_order(op, _tile(value), int(axis))
+                if number not in orders or order.partials < orders[number].partials:
+                    orders[number] = order
     return orders
 
 
@@ -119,15 +122,39 @@ def _root_choices(classes: AxisClasses) -> list[tuple[int, ...]]:
     return [by_whole] if by_whole == by_parts else [by_whole, by_parts]
 
 
-def _fast_root(fast: int | None, roots: Sequence[int], classes: AxisClasses) -> int | None:
-    if fast is None or fast in roots:
-        return fast
+def _roots_of(number: int, roots: Sequence[int], classes: AxisClasses) -> tuple[int, ...]:
+    """The roots that carry a class: itself, the whole that it is part of, or its parts."""
+    if number in roots:
+        return (number,)
     for split in classes.splits:
-        if fast in split.parts and split.whole in roots:
-            return split.whole
-        if fast == split.whole and split.parts[-1] in roots:
-            return split.parts[-1]
-    return None
+        if number in split.parts and split.whole in roots:
+            return (split.whole,)
+        if number == split.whole and split.parts[-1] in roots:
+            return split.parts
+    return ()
+
+
+def _fast_roots(region: Region, roots: Sequence[int], classes: AxisClasses, meets: Mapping[int, frozenset[int]]) -> list[int]:
+    """Roots to vectorise: of most bytes first, none that meets one before it."""
+    found: list[int] = []
+    for number in fast_classes(region, classes):
+        carriers = _roots_of(number, roots, classes)
+        if carriers and carriers[-1] not in found and not meets[carriers[-1]] & set(found):
+            found.append(carriers[-1])
+    return found
+
+
+def _meetings(region: Region, roots: Sequence[int], classes: AxisClasses, extents: Mapping[int, int]) -> dict[int, frozenset[int]]:
+    """For each root the others that occur with it in one value."""
+    meets: dict[int, set[int]] = {root: set() for root in roots}
+    for op in walk(region.ops):
+        for value in (*op.operands, *op.results):
+            if not isinstance(value.type, TileType):
+                continue
+            carried = {r for n in classes.axes(value) if extents[n] > 1 for r in _roots_of(n, roots, classes)}
+            for root in carried:
+                meets[root] |= carried - {root}
+    return {root: frozenset(others) for root, others in meets.items()}
 
 
 class _Placer:
@@ -297,14 +324,22 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
     orders = sum_caps(region, classes) | _stream_orders(region, classes)
     caps = {number: order.partials for number, order in orders.items()}
     best: tuple[int, Region] | None = None
+    failure: UnsupportedError | None = None
     for roots in _root_choices(classes):
-        fast = _fast_root(fast_class(region, classes), roots, classes)
-        plan = plan_axes(roots, fast, extents, caps, schedule, classes.splits)
+        meets = _meetings(region, roots, classes, extents)
+        fast = _fast_roots(region, roots, classes, meets)
+        plan = plan_axes(roots, fast, extents, caps, meets, schedule, classes.splits)
         placer = _Placer(_Grid(region, classes, plan, schedule.warps))
-        placed = placer.region(region)
+        try:
+            placed = placer.region(region)
+        except UnsupportedError as e:
+            failure = e
+            continue
         if best is None or placer.converted_bytes < best[0]:
             best = (placer.converted_bytes, placed)
-    assert best is not None
+    if best is None:
+        assert failure is not None
+        raise failure
     attrs = {"tile": schedule.tile, "warps": schedule.warps}
     return Op(op.spec, op.operands, attrs, op.results, (best[1],), op.location)
 

@@ -6,10 +6,13 @@ thread, rows of up to 8192 elements kept by four warps, short rows several to a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
-from agentkern.compiler.ir.core import Kernel, Op, Value
-from agentkern.compiler.ir.types import BlockType
+from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.order import LONG_ROW, SumOrder
+from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
     accesses,
@@ -27,11 +30,9 @@ ELEMS_PER_THREAD = 32
 MAX_FAST_WARPS = 4
 WARPS = 4
 CHUNK_ROWS = 2
-
-
-def _power_of_two(number: int) -> int:
-    """The smallest power of two that is at least `number`."""
-    return 1 << max(number - 1, 0).bit_length()
+COLUMN_CHUNK = 128
+MAX_ELEMS_PER_THREAD = 64
+MAX_WARPS = 16
 
 
 def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast: int | None) -> int:
@@ -70,53 +71,76 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int = ELEMS_PER_T
     classes = grid_classes(op)
     region = op.regions[0]
     fast = fast_class(region, classes)
-    vector = _vector(op, kernel, variant, classes, fast)
     orders = sum_caps(region, classes)
+    vector = _vector(op, kernel, variant, classes, fast)
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
-    chunk = _chunk(classes, orders, fast, vector)
-    if fast is None:
-        extent = 1
-    elif fast in classes.blocks:
-        extent = classes.blocks[fast].block or vector * LANES * warps
-    elif is_wide(classes, fast):
-        extent = chunk
+    chunk = _chunk(classes, orders, fast)
+    free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
+    if fast in free:
+        fast_warps = 1 if len(free) > 1 else warps
+        extent = vector * LANES * fast_warps * (1 if len(free) > 1 else max(elems // vector, 1))
     else:
-        extent = classes.extents[fast]
-    assert isinstance(extent, int)
-    free_fast = fast is not None and fast in classes.blocks and classes.blocks[fast].block is None
-    rows_free = any(classes.of[arg, 0] != fast and _block(arg).block is None for arg in region.args)
-    if free_fast:
-        fast_warps = 1 if rows_free else warps
-        extent = vector * LANES * fast_warps * (1 if rows_free else max(elems // vector, 1))
-    else:
+        extent = chunk if fast is not None and is_wide(classes, fast) else _known_extent(classes, fast)
         fast_warps = _fast_warps(extent, vector, cap, elems)
     warps = max(warps, fast_warps)
-    fast_lanes = min(LANES, _power_of_two(-(-extent // vector)))
-    per_thread = -(-extent // (fast_lanes * fast_warps))
-    row_units = LANES // fast_lanes * (warps // fast_warps)
-    rows = row_units * max(1, elems // max(per_thread, 1))
-    tile: list[int] = []
-    for arg in reversed(region.args):
-        number, written = classes.of[arg, 0], _block(arg).block
-        if number == fast:
-            tile.append(written or extent)
-        elif written is not None:
-            tile.append(written)
+    tiles = {number: 1 for number in free} | ({fast: extent} if fast in free and fast is not None else {})
+    volume = _largest(region, classes, tiles, chunk)
+    tiles = _grown(region, classes, tiles, fast, warps * LANES * elems // max(volume, 1))
+    while _largest(region, classes, tiles, chunk) > warps * LANES * MAX_ELEMS_PER_THREAD:
+        if fast in free and fast is not None and tiles[fast] > vector * LANES:
+            tiles[fast] //= 2
+            fast_warps = max(min(fast_warps, tiles[fast] // (vector * LANES)), 1)
+        elif warps < MAX_WARPS:
+            warps *= 2
+        elif fast in free and fast is not None and tiles[fast] > 1:
+            tiles[fast] //= 2
         else:
-            tile.append(rows)
-            rows = 1
-    return GridSchedule(tuple(reversed(tile)), warps, fast_warps, vector, chunk)
+            break
+    tile = tuple(_block(arg).block or tiles[classes.of[arg, 0]] for arg in region.args)
+    return GridSchedule(tile, warps, fast_warps, vector, chunk)
 
 
-def _chunk(classes: AxisClasses, orders: dict[int, object], fast: int | None, vector: int) -> int:
+def _known_extent(classes: AxisClasses, number: int | None) -> int:
+    """A class's extent where it is written or static; 1 of none."""
+    if number is None:
+        return 1
+    block, extent = classes.blocks.get(number), classes.extents[number]
+    return block.block or 1 if block is not None else max(extent, 1) if isinstance(extent, int) else 1
+
+
+def _largest(region: Region, classes: AxisClasses, tiles: Mapping[int, int], chunk: int) -> int:
+    """Elements of a block's largest value."""
+    largest = 1
+    for inner in walk(region.ops):
+        for value in inner.results:
+            if not isinstance(value.type, TileType):
+                continue
+            volume = 1
+            for number in classes.axes(value):
+                wide = is_wide(classes, number)
+                volume *= tiles.get(number) or (chunk if wide else _known_extent(classes, number))
+            largest = max(largest, volume)
+    return largest
+
+
+def _grown(region: Region, classes: AxisClasses, tiles: dict[int, int], fast: int | None, room: int) -> dict[int, int]:
+    """Give the last free axis that is not the fast one as many indices as there is room for."""
+    slow = [classes.of[arg, 0] for arg in region.args if classes.of[arg, 0] in tiles and classes.of[arg, 0] != fast]
+    if not slow or room < 2:
+        return tiles
+    return tiles | {slow[-1]: 1 << (room.bit_length() - 1)}
+
+
+def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | None) -> int:
     """Indices per step of a streamed axis: two rows of partials, so that a panel is whole steps; 0 if none streams."""
     wide = [c for c in range(len(classes.extents)) if is_wide(classes, c)]
     if not wide:
         return 0
+    order = orders.get(wide[0])
     if wide[0] == fast:
-        return LANES * MAX_FAST_WARPS * 8 * CHUNK_ROWS
-    return LANES * 4
+        return CHUNK_ROWS * (order.partials if order is not None else LONG_ROW.partials)
+    return COLUMN_CHUNK
 
 
 def default_schedule(kernel: Kernel, variant: Variant) -> Schedule:

@@ -88,8 +88,7 @@ class _Streams:
     def stream(self, sinks: list[Op]) -> None:
         """One walk over the axis that serves all sinks of a level."""
         extent = self.classes.extents[self.wide]
-        number = sum(1 for op in self.builder.ops if op.name == "stream")
-        block = Value(BlockType(f"%chunk{number}", extent, self.chunk), f"chunk{number}")
+        block = Value(BlockType("%chunk", extent, self.chunk), "chunk")
         body = _Chunk(self, block)
         reductions = [op for op in sinks if op.name in REDUCTIONS]
         for op in sinks:
