@@ -1,7 +1,7 @@
 """Pages that explain a code: prose, a wrong kernel, what is reported, the corrected kernel.
 
-A page is `pages/<code>.md`: a title line, prose, then fenced blocks headed `## Wrong`, `## Reported`
-and `## Right`. Blocks are text; nothing here runs them.
+A page is `pages/<code>.md`: a title line, prose, then fenced blocks headed `## Options`, `## Wrong`,
+`## Reported` and `## Right`. Blocks are text; nothing here runs them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
-_BLOCK = re.compile(r"^## (Wrong|Reported|Right)\n+```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^## (Options|Wrong|Reported|Right)\n+```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"AK[1-9][0-9]{2}")
 
 
@@ -21,6 +21,7 @@ class Page:
 
     code: str
     text: str
+    options: str = ""
     wrong: str = ""
     reported: str = ""
     right: str = ""
