@@ -1,184 +1,156 @@
-"""Verify a kernel: run every check by name, then say what the answers add up to.
-
-`bit_exact` and `within_bound` are only said when every applicable check passed and every negative control was rejected;
-nothing that was not run counts as passed.
-"""
+"""Verify a kernel's text: build it, choose where to run it, run every check, answer with the verdict."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
 
+from pydantic import Field
+
+from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.ir.core import SizeInfo
-from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
-from agentkern.tools.verify_cases import plan_sizes
-from agentkern.tools.verify_checks import CHECKS
-from agentkern.tools.verify_criterion import Criterion
-from agentkern.tools.verify_model import BuildError, ExecutionError, Executor, Program, Scalars, Sizes, signature_of
-from agentkern.tools.verify_reference import PendingReference, Reference, check_reference, start_reference
-from agentkern.tools.verify_subject import Level, Oracle, Outcome, Subject, failed, not_run
-
-NAMES = (
-    "writes",
-    "memory",
-    "deterministic",
-    "integers",
-    "interpreter",
-    "schedules",
-    "batch",
-    "reference",
-    "special",
-    "shapes",
-)
-# The order they run in: what most often fails, and fails cheapest, first.
-RUN_ORDER = (
-    "interpreter",
-    "writes",
-    "integers",
-    "special",
-    "shapes",
-    "batch",
-    "deterministic",
-    "memory",
-    "schedules",
-    "reference",
-)
-VALUE_CHECKS = ("interpreter", "integers", "special", "shapes", "reference")
-Progress = Callable[[float, str], None]
+from agentkern.compiler.schedule import ScheduleError, schedule_from_json
+from agentkern.diagnostics import Diagnostic, Span, error, status_of
+from agentkern.runtime.cache import cache_folder
+from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
+from agentkern.tools.progress import Report, silent
+from agentkern.tools.requests import Device, KernelRequest, Numerics, Target, Value
+from agentkern.tools.results import CheckRecord, VerifyResult, diagnostic_record
+from agentkern.tools.sources import UsageError, usage_error
+from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
+from agentkern.tools.verify_model import BuildError, Executor
+from agentkern.tools.verify_program import CompiledProgram, program_of
+from agentkern.tools.verify_reference import Reference, ReferenceFailure, parse_reference
+from agentkern.tools.verify_run import NAMES, VerifyOptions, make_subject, run_checks
+from agentkern.tools.verify_simulator import SimulatorExecutor
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """What to verify with. `sizes` must give every static size; run-time ones that are absent are chosen."""
+class VerifyRequest(KernelRequest):
+    """Verify. `dims` gives every static size; run-time ones that are absent are chosen.
 
-    sizes: Sizes
-    level: Level = "quick"
-    reference: Reference | None = None
-    criterion: Criterion = field(default_factory=Criterion)
-    scalars: Scalars = field(default_factory=dict)
+    `reference`: FILE.py:FUNCTION, Python to execute, never to be taken from an agent. `reference_kernel`: text of a
+    second kernel with the same parameters. `criterion`: None takes that of the meta.toml beside the reference, else
+    bit_exact. `scalars`: values of scalar parameters by name.
+    """
+
+    target: Target = "sm_90a"
+    numerics: Numerics = "portable"
+    schedule: dict[str, object] | None = None
+    device: Device = "cpu"
+    level: Literal["quick", "full"] = "quick"
+    reference: str | None = None
+    reference_kernel: str | None = None
+    criterion: str | None = None
+    scalars: dict[str, Value] = Field(default_factory=dict)
     seed: int = 0
 
 
-def make_subject(
-    program: Program,
-    executor: Executor,
-    tracker: Executor | None,
-    sizes: tuple[SizeInfo, ...],
-    options: VerifyOptions,
-) -> Subject:
-    """Return what the checks look at. sizes: every named size of the kernel. Errors: BuildError."""
-    kernel = program.tile(options.sizes)
-    signature = signature_of(kernel)
-    tiles = [tile for schedule in program.schedules(options.sizes, 1) if schedule for tile in schedule.grids[0].tile]
-    plan = plan_sizes(kernel, sizes, options.sizes, options.level, tiles)
-    oracle = Oracle(program)
-    level, scalars, seed = options.level, options.scalars, options.seed
-    return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed)
-
-
-def run_checks(subject: Subject, options: VerifyOptions, progress: Progress | None = None) -> VerifyResult:
-    """Run all checks and judge. Never raises for a wrong kernel."""
-    outcomes: dict[str, Outcome] = {}
-    timings: dict[str, float] = {}
-    reference = options.reference
-    pending = None if reference is None else start_reference(reference, subject, options.criterion)
-    try:
-        for number, name in enumerate(RUN_ORDER):
-            if progress is not None:
-                progress(number / len(RUN_ORDER), name)
-            start = time.perf_counter()
-            outcomes[name] = _run_check(subject, name, pending, options.criterion)
-            timings[name] = (time.perf_counter() - start) * 1e3
-    finally:
-        if pending is not None:
-            pending.close()
-    return judge(outcomes, options.criterion, subject.executor.device, timings)
-
-
-def _run_check(subject: Subject, name: str, pending: PendingReference | None, criterion: Criterion) -> Outcome:
-    try:
-        if name == "reference":
-            return check_reference(subject, pending, criterion)
-        return CHECKS[name](subject)
-    except ExecutionError as e:
-        return failed(name, str(e))
-    except BuildError as e:
-        return not_run(name, str(e))
-
-
-def judge(
-    outcomes: Mapping[str, Outcome], criterion: Criterion, device: str, timings_ms: Mapping[str, float]
+def verify(
+    request: VerifyRequest, report: Report = silent, environment: Mapping[str, str] | None = None
 ) -> VerifyResult:
-    """Return the verdict that outcomes add up to."""
-    controls = _controls(outcomes)
-    records = tuple(_with_blind_spots(name, outcomes[name], controls) for name in NAMES)
-    verdict = _verdict(records, controls, criterion)
-    mismatch = next((outcomes[name].mismatch for name in RUN_ORDER if outcomes[name].mismatch is not None), None)
-    return VerifyResult(
-        status=_STATUS[verdict],
-        summary=_summary(verdict, records, controls, mismatch),
-        verdict=verdict,
-        device=device,
-        checks=records,
-        mismatch=mismatch,
-        controls=controls,
-        timings_ms={name: round(ms, 1) for name, ms in timings_ms.items()},
+    """Return the verdict. `environment` says where the cache lies, the process's own by default.
+
+    Errors: UsageError for an unknown size, a wrong criterion, schedule or reference.
+    """
+    program = program_of(_compile_request(request))
+    if not isinstance(program, CompiledProgram):
+        return _without_verdict(request, program)
+    _check_sizes(request, program.sizes)
+    missing = [info.name for info in program.sizes if info.static and info.name not in request.dims]
+    if missing:
+        return _without_verdict(request, (error("AK803", Span(request.path), name=missing[0]),))
+    options = _options(request)
+    first = program.first_result(request.dims)
+    if first.status != "ok":
+        return _without_verdict(request, first.diagnostics)
+    folder = cache_folder(os.environ if environment is None else environment)
+    try:
+        executor, tracker = _executors(request, program, folder)
+    except SimulatorUnavailableError as e:
+        return _without_verdict(request, (error("AK808", Span(request.path), reason=str(e)),))
+    try:
+        subject = make_subject(program, executor, tracker, program.sizes, options)
+        result = run_checks(subject, options, report)
+    except BuildError as e:
+        return _without_verdict(request, (error("AK901", Span(request.path), reason=str(e)),))
+    except ReferenceFailure as e:
+        return _without_verdict(request, (error("AK811", Span(request.path), reason=str(e)),))
+    return result.model_copy(update={"kernel_id": first.kernel_id})
+
+
+def _compile_request(request: VerifyRequest) -> CompileRequest:
+    try:
+        schedule = None if request.schedule is None else schedule_from_json(request.schedule)
+    except ScheduleError as e:
+        raise usage_error("--schedule", str(e)) from e
+    return CompileRequest(
+        source=request.source,
+        path=request.path,
+        kernel=request.kernel,
+        target=request.target,
+        settings=request.settings,
+        schedule=schedule,
+        numerics=request.numerics,
     )
 
 
-_STATUS: Mapping[Verdict, Status] = {
-    "bit_exact": "ok",
-    "within_bound": "ok",
-    "wrong": "failed",
-    "not_run": "unavailable",
-}
+def _check_sizes(request: VerifyRequest, sizes: tuple[SizeInfo, ...]) -> None:
+    known = [info.name for info in sizes]
+    for name in request.dims:
+        if name not in known:
+            reason = "the kernel has no such size"
+            available = ", ".join(known) or "none"
+            raise UsageError(error("AK802", Span("command line"), name=name, reason=reason, available=available))
 
 
-def _controls(outcomes: Mapping[str, Outcome]) -> tuple[Control, ...]:
-    """Return each control that some check had as a wrong answer: rejected if a check that passed rejects it."""
-    found: dict[str, bool] = {}
-    for outcome in outcomes.values():
-        counts = outcome.record.status == "passed"
-        for name, rejected in outcome.controls.items():
-            found[name] = found.get(name, False) or (rejected and counts)
-    return tuple(Control(name=name, rejected=rejected) for name, rejected in found.items())
+def _options(request: VerifyRequest) -> VerifyOptions:
+    reference, criterion = _reference(request), _criterion(request)
+    return VerifyOptions(request.dims, request.level, reference, criterion, request.scalars, request.seed)
 
 
-def _with_blind_spots(name: str, outcome: Outcome, controls: tuple[Control, ...]) -> CheckRecord:
-    """Return a check's record, saying which wrong answers happen to be right on all its inputs."""
-    record = outcome.record
-    blind = [control.name for control in controls if control.name not in outcome.controls]
-    if name not in VALUE_CHECKS or record.status != "passed" or not blind:
-        return record
-    detail = f"{record.detail}; useless against `{'`, `'.join(blind)}`, which is right on these inputs"
-    return record.model_copy(update={"detail": detail})
+def _reference(request: VerifyRequest) -> Reference | CompiledProgram | None:
+    if request.reference is not None:
+        try:
+            return parse_reference(request.reference)
+        except ReferenceFailure as e:
+            raise usage_error("--reference", str(e)) from e
+    if request.reference_kernel is None:
+        return None
+    text = CompileRequest(request.reference_kernel, "reference.py", settings=request.settings)
+    program = program_of(text)
+    if isinstance(program, CompiledProgram):
+        return program
+    raise UsageError(error("AK811", Span("reference.py"), reason=program[0].message))
 
 
-def _verdict(records: tuple[CheckRecord, ...], controls: tuple[Control, ...], criterion: Criterion) -> Verdict:
-    by_name = {record.name: record.status for record in records}
-    if "failed" in by_name.values():
-        return "wrong"
-    if "not_run" in by_name.values() or by_name["interpreter"] != "passed":
-        return "not_run"
-    if not controls or not all(control.rejected for control in controls):
-        return "not_run"
-    if by_name["reference"] == "passed" and criterion.kind == "bound":
-        return "within_bound"
-    return "bit_exact"
+def _criterion(request: VerifyRequest) -> Criterion:
+    try:
+        if request.criterion is not None:
+            return parse_criterion(request.criterion)
+        if request.reference is not None:
+            return criterion_beside(parse_reference(request.reference).path) or Criterion()
+    except CriterionError as e:
+        raise usage_error("--criterion", str(e)) from e
+    return Criterion()
 
 
-def _summary(
-    verdict: Verdict, records: tuple[CheckRecord, ...], controls: tuple[Control, ...], mismatch: Mismatch | None
-) -> str:
-    passed_names = [r.name for r in records if r.status == "passed"]
-    if verdict == "wrong":
-        wrong = next(r for r in records if r.status == "failed")
-        where = f" at {mismatch.output}{list(mismatch.index)}" if mismatch is not None else ""
-        return f"wrong: `{wrong.name}` failed{where}: {wrong.detail}; change the kernel and verify again"
-    if verdict == "not_run":
-        missing = [f"`{r.name}`: {r.detail}" for r in records if r.status == "not_run"]
-        missing += [f"the checks let `{c.name}` through" for c in controls if not c.rejected]
-        return f"no verdict: {'; '.join(missing) or 'no check could tell a wrong answer'}"
-    rejected = f"{len(passed_names)} checks passed, {len(controls)} wrong answers rejected"
-    return f"{verdict.replace('_', '-')}: {rejected}; next: `agentkern profile`"
+def _executors(request: VerifyRequest, program: CompiledProgram, folder: Path) -> tuple[Executor, Executor | None]:
+    """Return what runs the kernel, and what looks for races. Errors: SimulatorUnavailableError."""
+    host_compiler()
+    simulator = SimulatorExecutor(program, folder)
+    return simulator, simulator
+
+
+def _without_verdict(request: VerifyRequest, diagnostics: tuple[Diagnostic, ...]) -> VerifyResult:
+    """Return the answer of a kernel that cannot be run here."""
+    first = next((d for d in diagnostics if d.severity == "error"), diagnostics[0])
+    return VerifyResult(
+        status=status_of(diagnostics),
+        summary=f"no verdict: {first.message}; {first.hint or 'correct it and verify again'}",
+        diagnostics=tuple(diagnostic_record(d) for d in diagnostics),
+        verdict="not_run",
+        device=request.device,
+        checks=tuple(CheckRecord(name=name, status="not_run", detail="the kernel was not run") for name in NAMES),
+    )

@@ -46,6 +46,10 @@ class CompiledProgram:
             self.results[key] = result
         return self.results[key]
 
+    def first_result(self, sizes: Sizes) -> CompileResult:
+        """Return what compiling for `sizes` gives, with its diagnostics if it is refused."""
+        return compile_kernel(replace(self.request, dims=self._static(sizes)))
+
     def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
         """Return up to `count` different schedules, the default first. Errors: BuildError."""
         return schedules(self.tile(sizes), self.request.variant, count)

@@ -26,7 +26,7 @@ from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, decode
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_compare import describe, ulp_distances
 from agentkern.tools.verify_criterion import Criterion
-from agentkern.tools.verify_model import Arrays, Case
+from agentkern.tools.verify_model import Arrays, Case, Program, signature_of
 from agentkern.tools.verify_subject import (
     Outcome,
     Subject,
@@ -36,6 +36,7 @@ from agentkern.tools.verify_subject import (
     not_applicable,
     not_run,
     passed,
+    run_interpreter,
     try_controls,
 )
 
@@ -98,6 +99,24 @@ class Answers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class KernelReference:
+    """A second kernel of the same parameters, run by the interpreter, as the reference."""
+
+    program: Program
+    cases: tuple[Case, ...]
+
+    def answers(self, subject: Subject) -> dict[str, Answer]:
+        """Return the second kernel's answers. Errors: ReferenceFailure when its parameters differ."""
+        theirs, ours = signature_of(self.program.tile(subject.plan.base)), subject.signature
+        if [(p.name, p.dtype, p.access) for p in theirs.tensors] != [(p.name, p.dtype, p.access) for p in ours.tensors]:
+            raise ReferenceFailure("the reference kernel's tensors are not the kernel's")
+        return {case.name: Answer(run_interpreter(self.program, case.call), None) for case in self.cases}
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class PendingReference:
     """A reference at work on its cases, so that the other checks need not wait for torch to load."""
 
@@ -119,14 +138,24 @@ class PendingReference:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start_reference(reference: Reference, subject: Subject, criterion: Criterion) -> PendingReference:
-    """Start a reference on its cases: special inputs only where the criterion is bit_exact."""
+def reference_cases(subject: Subject, criterion: Criterion) -> tuple[Case, ...]:
+    """Return what a reference is asked: special inputs only where the criterion is bit_exact."""
     kinds = ("random", "integers", "special") if criterion.kind == "bit_exact" else ("random", "integers")
     cases = [subject.case(kind, subject.plan.base) for kind in kinds]
     cases += [subject.case("random", sizes) for sizes in (*subject.plan.shapes, subject.plan.small)]
+    return tuple({case.name: case for case in cases}.values())
+
+
+def start_reference(
+    reference: Reference | Program, subject: Subject, criterion: Criterion
+) -> PendingReference | KernelReference:
+    """Start a reference on its cases."""
+    cases = reference_cases(subject, criterion)
+    if not isinstance(reference, Reference):
+        return KernelReference(reference, cases)
     folder = Path(tempfile.mkdtemp(prefix="agentkern-reference-"))
     _write_request(reference, subject, cases, folder)
-    return PendingReference(folder, _start_worker(folder), tuple(cases))
+    return PendingReference(folder, _start_worker(folder), cases)
 
 
 def _write_request(reference: Reference, subject: Subject, cases: Sequence[Case], folder: Path) -> None:

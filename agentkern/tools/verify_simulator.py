@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from agentkern.compiler.abi import Argument, KernelAbi, ScalarParam, TensorParam
+from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
 from agentkern.compiler.driver import CompileResult
-from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.interpreter_ops import constant
+from agentkern.compiler.schedule import Schedule
+from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
     BlockOrder,
-    Buffer,
     Checks,
     Finding,
     LaunchError,
+    SimulatorBuildError,
     SimulatorModule,
     SimulatorOptions,
     ThreadOrder,
     build,
 )
 from agentkern.tools.verify_buffers import inspect, lay_out, outputs_of
-from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature
-from agentkern.tools.verify_program import CompiledProgram
+from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature, Sizes
 
 _ORDERS: tuple[tuple[ThreadOrder, BlockOrder], ...] = (
     (ThreadOrder.FORWARD, BlockOrder.FORWARD),
@@ -34,53 +35,49 @@ _ORDERS: tuple[tuple[ThreadOrder, BlockOrder], ...] = (
 TIME_LIMIT_S = 120.0
 
 
+class Compiles(Protocol):
+    """A program that can be built for a GPU."""
+
+    def compiled(self, sizes: Sizes, schedule: Schedule | None) -> CompileResult:
+        """Return the compiled kernel. Errors: BuildError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatorExecutor:
     """Builds each text once and runs its launches in order."""
 
-    program: CompiledProgram
+    program: Compiles
     cache_dir: Path
     device: str = "cpu"
     modules: dict[str, SimulatorModule] = field(default_factory=dict)
 
     def run(self, call: Call, options: RunOptions) -> Run:
-        """Run once. Errors: ExecutionError; BuildError."""
+        """Run once. Errors: ExecutionError; BuildError; SimulatorUnavailableError."""
         result = self.program.compiled(call.sizes, options.schedule)
         assert result.abi is not None
         signature = abi_signature(result.abi)
         guarded = lay_out(signature, call, options.poison)
-        buffers = {
-            p.name: Buffer(p.name, guarded[p.name].array, p.access != "in", p.access in ("in", "inout"))
-            for p in signature.tensors
-        }
-        findings = self._launch_all(result, buffers, call, options)
-        return Run(outputs_of(signature, guarded), findings, inspect(signature, guarded))
-
-    def _launch_all(
-        self, result: CompileResult, buffers: Mapping[str, Buffer], call: Call, options: RunOptions
-    ) -> tuple[str, ...]:
-        assert result.abi is not None
-        module = self._module(result)
+        arrays = {name: buffer.array for name, buffer in guarded.items()}
         settings = _settings(options, result.lines)
-        findings: list[str] = []
-        for launch in result.abi.launches:
-            arguments = [_argument(a, buffers, call) for a in launch.arguments]
-            blocks = dims.evaluate(launch.blocks, call.sizes)
-            try:
-                report = module.launch(
-                    launch.function, blocks, launch.threads, launch.shared_bytes, arguments, settings
-                )
-            except LaunchError as e:
-                raise ExecutionError(f"`{launch.function}` cannot be launched: {e}") from e
-            findings += [_finding_text(finding) for finding in report.findings]
-            if not report.completed:
-                raise ExecutionError(findings[0] if findings else f"`{launch.function}` did not end")
-        return tuple(findings)
+        try:
+            reports = simulate(
+                result.abi, self._module(result), arrays, call.sizes, _scalars(signature, call), settings
+            )
+        except LaunchError as e:
+            raise ExecutionError(f"cannot be launched: {e}") from e
+        findings = tuple(_finding_text(finding) for report in reports for finding in report.findings)
+        if not all(report.completed for report in reports):
+            raise ExecutionError(findings[0] if findings else "a launch did not end")
+        return Run(outputs_of(signature, guarded), findings, inspect(signature, guarded))
 
     def _module(self, result: CompileResult) -> SimulatorModule:
         text = result.cuda
         if text not in self.modules:
-            self.modules[text] = build(text, self.cache_dir)
+            try:
+                self.modules[text] = build(text, self.cache_dir)
+            except SimulatorBuildError as e:
+                raise ExecutionError(f"the host compiler refused the text: {e}") from e
         return self.modules[text]
 
 
@@ -96,19 +93,16 @@ def _settings(options: RunOptions, lines: Mapping[int, int]) -> SimulatorOptions
     return SimulatorOptions(checks, threads, blocks, options.order, line_map=lines, time_limit_s=TIME_LIMIT_S)
 
 
-def _argument(argument: Argument, buffers: Mapping[str, Buffer], call: Call) -> Buffer | int | float:
-    if argument.kind == "pointer":
-        return buffers[argument.name]
-    if argument.kind == "size":
-        return call.sizes[argument.name]
-    if argument.kind == "stride":
-        array = buffers[argument.name].array
-        return array.strides[argument.axis] // array.itemsize
-    raw = constant(argument.dtype.name, call.scalars[argument.name])
-    # types that C lacks travel as their bits
-    if argument.dtype.name in ("f32", "f64"):
+def _scalars(signature: Signature, call: Call) -> dict[str, int | float | bool]:
+    """Return scalars as C takes them: floats that C lacks as their bits."""
+    return {p.name: _scalar(p, call) for p in signature.scalars}
+
+
+def _scalar(param: ScalarParam, call: Call) -> int | float | bool:
+    raw = constant(param.dtype.name, call.scalars[param.name])
+    if param.dtype.name in ("f32", "f64"):
         return float(raw)
-    return int(raw.view(f"u{raw.dtype.itemsize}")) if argument.dtype.is_float else int(raw)
+    return int(raw.view(f"u{raw.dtype.itemsize}")) if param.dtype.is_float else int(raw)
 
 
 def _finding_text(finding: Finding) -> str:

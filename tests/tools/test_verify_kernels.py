@@ -1,0 +1,114 @@
+"""Verify on kernel text, through the compiler and the CPU simulator."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from agentkern.compiler.driver import CompileRequest, CompileResult
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.schedule import Schedule
+from agentkern.tools.sources import UsageError
+from agentkern.tools.verify import VerifyRequest, verify
+from agentkern.tools.verify_model import Sizes
+from agentkern.tools.verify_program import CompiledProgram, program_of
+from agentkern.tools.verify_run import VerifyOptions, make_subject, run_checks
+from agentkern.tools.verify_simulator import SimulatorExecutor
+
+KERNEL = """import agentkern as ak
+
+T = ak.dim("T")
+H = ak.static("H")
+
+
+@ak.kernel
+def scaled(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, T, H], factor: ak.f32 = 0.5):
+    for t in ak.grid(T):
+        row = x[t, :]
+        out[t, :] = row * factor + ak.sum(row, axis=1, keepdims=True)
+"""
+
+
+def request_of(**changes: object) -> VerifyRequest:
+    return VerifyRequest(**{"source": KERNEL, "dims": {"H": 40}, **changes})
+
+
+@pytest.mark.toolchain
+def test_a_kernel_text_is_bit_exact_on_the_simulator() -> None:
+    result = verify(request_of())
+    assert (result.verdict, result.status) == ("bit_exact", "ok")
+    assert result.kernel_id is not None
+
+
+@pytest.mark.toolchain
+def test_a_reference_kernel_that_computes_something_else_is_contradicted() -> None:
+    same = verify(request_of(reference_kernel=KERNEL))
+    other = verify(request_of(reference_kernel=KERNEL.replace("* factor", "/ factor")))
+    assert same.verdict == "bit_exact"
+    assert other.verdict == "wrong"
+    assert next(c.status for c in other.checks if c.name == "reference") == "failed"
+
+
+@dataclass(frozen=True)
+class Miscompiled:
+    """A program whose CUDA text is changed after compilation."""
+
+    right: CompiledProgram
+    pattern: str
+    instead: str
+
+    def tile(self, sizes: Sizes) -> Kernel:
+        return self.right.tile(sizes)
+
+    def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
+        return self.right.schedules(sizes, count)
+
+    def compiled(self, sizes: Sizes, schedule: Schedule | None) -> CompileResult:
+        result = self.right.compiled(sizes, schedule)
+        wrong = re.sub(self.pattern, self.instead, result.cuda)
+        assert sizes["H"] != 40 or wrong != result.cuda
+        return replace(result, texts={**result.texts, "cuda": wrong})
+
+
+MUTANTS = {
+    "another operation": (r"__fmul_rn\(row", "__fadd_rn(row", "integers"),
+    "a default baked in": (r"factor\);", "0.5f);", "interpreter"),
+    "store guard one too wide": (r"< 40\);(?=\s*if \(v_\d+\) \{\s*ak_st)", "< 41);", "memory"),
+    "guard one too narrow": (r"\)\) < 40\);", ")) < 36);", "writes"),
+    "another order of the sum": (r"(__shfl_xor_sync\(0xffffffffu, \w+, )2\)", r"\g<1>4)", "interpreter"),
+}
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("pattern", "instead", "check"), MUTANTS.values(), ids=MUTANTS.keys())
+def test_a_miscompiled_text_is_found_by_the_check_that_looks_for_it(
+    pattern: str, instead: str, check: str, tmp_path: Path
+) -> None:
+    right = program_of(CompileRequest(KERNEL, "kernel.py"))
+    assert isinstance(right, CompiledProgram)
+    program = Miscompiled(right, pattern, instead)
+    executor = SimulatorExecutor(program, tmp_path)
+    options = VerifyOptions({"H": 40})
+    result = run_checks(make_subject(program, executor, executor, right.sizes, options), options)
+    assert result.verdict == "wrong"
+    assert next(c.status for c in result.checks if c.name == check) == "failed"
+
+
+def test_unknown_sizes_and_criteria_are_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="K"):
+        verify(request_of(dims={"H": 40, "K": 3}))
+    with pytest.raises(UsageError, match="criterion"):
+        verify(request_of(criterion="nearly"))
+    with pytest.raises(UsageError, match="reference"):
+        verify(request_of(reference="nowhere.py:f"))
+
+
+def test_a_static_size_without_a_number_and_a_wrong_kernel_get_no_verdict() -> None:
+    missing = verify(request_of(dims={}))
+    assert [d.code for d in missing.diagnostics] == ["AK803"]
+    wrong = verify(request_of(source=KERNEL.replace("axis=1", "axis=5")))
+    assert (wrong.verdict, wrong.status) == ("not_run", "rejected")
+    assert {c.status for c in wrong.checks} == {"not_run"}
