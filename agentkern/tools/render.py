@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 import click
 
 from agentkern.diagnostics import Diagnostic, Edit, Fix, Label, Span, render_all
-from agentkern.tools.results import CheckResult, DiagnosticRecord, DoctorResult, ProofCounts, Result, SpanRecord
+from agentkern.tools.results import (
+    CheckResult,
+    CompileResult,
+    DiagnosticRecord,
+    DoctorResult,
+    ProofCounts,
+    Resources,
+    Result,
+    RunResult,
+    SpanRecord,
+)
 
 _STATUS_COLOURS = {
     "ok": "green",
@@ -50,6 +63,54 @@ def check_report(result: CheckResult, source: str) -> str:
     if result.proofs is not None:
         lines.append(f"  proofs: {proofs_text(result.proofs)}")
     return "\n".join(lines)
+
+
+def compile_report(result: CompileResult, source: str) -> str:
+    """Return what the kernel is and uses, or why there is none."""
+    lines = [diagnostics_report(result.diagnostics, source), ""] if result.diagnostics else []
+    lines.append(headline(result))
+    rows: list[tuple[str, ...]] = []
+    if result.signature is not None:
+        rows.append(("signature", result.signature))
+    if result.resources is not None:
+        rows.append(("resources", _resources_text(result.resources)))
+    if result.schedule is not None:
+        rows.append(("schedule", json.dumps(result.schedule)))
+    if result.roofline is not None and result.roofline.bytes is not None:
+        floor = f", {result.roofline.floor_us:.1f} us at least" if result.roofline.floor_us is not None else ""
+        rows.append(("roofline", f"{result.roofline.bytes:,} bytes, {result.roofline.flops:,} flops{floor}"))
+    if result.proofs is not None:
+        rows.append(("proofs", proofs_text(result.proofs)))
+    rows += [("kept", f"{item.id}  {item.path or ''}") for item in result.artifacts]
+    if result.timings_ms:
+        rows.append(("time", timings_text(result.timings_ms)))
+    return "\n".join((*lines, table(rows)))
+
+
+def _resources_text(used: Resources) -> str:
+    spills = f"{used.spill_bytes} bytes spilled" if used.spill_bytes else "no spills"
+    shared = f"{used.shared_bytes:,} bytes shared"
+    return f"{used.registers} registers, {spills}, {shared}, {used.threads} threads, occupancy {used.occupancy:.0%}"
+
+
+def run_report(result: RunResult, previews: Mapping[str, str], source: str) -> str:
+    """Return one line per output: dtype, shape, first values."""
+    if result.status != "ok":
+        return f"{diagnostics_report(result.diagnostics, source)}\n\n{headline(result)}"
+    rows: list[tuple[str, ...]] = []
+    for output in result.outputs:
+        shape = " x ".join(map(str, output.shape)) or "scalar"
+        rows.append((output.name, output.dtype, shape, previews[output.name]))
+    kept = "".join(f"\n  kept in {artifact.path}" for artifact in result.artifacts)
+    return f"{headline(result)}\n{table(rows)}{kept}\n  {timings_text(result.timings_ms)}"
+
+
+def timings_text(timings_ms: Mapping[str, float]) -> str:
+    """Return phases of half a millisecond and more on one line."""
+    named = [
+        f"{phase} {ms:.0f} ms" if ms >= 10 else f"{phase} {ms:.1f} ms" for phase, ms in timings_ms.items() if ms >= 0.5
+    ]
+    return ", ".join(named)
 
 
 def proofs_text(counts: ProofCounts) -> str:

@@ -42,3 +42,12 @@ class CompileRequest(KernelRequest):
     is_ir: bool = False
     stop_after: str | None = None
     emit: tuple[Emit, ...] = ()
+
+
+class RunRequest(KernelRequest):
+    """Run once. Inputs that are not given are seeded random; `interp` is the reference interpreter."""
+
+    device: Literal["cpu", "cuda", "interp"] = "cpu"
+    target: str = "sm_90a"
+    schedule: dict[str, Any] | None = None
+    seed: int = 0

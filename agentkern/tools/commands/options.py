@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
+
+from agentkern.compiler.targets.limits import TARGETS
 
 Value = int | float | bool
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout and nothing else there.")
 kernel_argument = click.argument("target_file", metavar="FILE[:KERNEL]")
 target_option = click.option(
-    "--target", default="sm_90a", show_default=True, help="Architecture: sm_80, sm_90a, sm_100a."
+    "--target", type=click.Choice(TARGETS), default="sm_90a", show_default=True, help="GPU architecture."
 )
 
 
@@ -30,6 +34,21 @@ def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=_parse_settings,
         help="A compile-time value: true, false, a whole number or a float.",
     )(function)  # fmt: skip
+
+
+def input_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--input x=file.npy` or `--input eps=1e-5`, repeatable: (files, numbers) by name."""
+    return click.option(
+        "--input", "inputs", multiple=True, metavar="NAME=FILE|NUMBER", callback=_parse_inputs,
+        help="An array (.npy, .npz) or a number; one that is not given is seeded random.",
+    )(function)  # fmt: skip
+
+
+def schedule_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--schedule JSON|FILE`: a schedule as `compile` shows it."""
+    return click.option(
+        "--schedule", metavar="JSON|FILE", callback=_parse_schedule, help="A schedule as `compile` shows it."
+    )(function)
 
 
 def parse_value(text: str) -> Value:
@@ -62,6 +81,36 @@ def _parse_settings(_context: click.Context, _option: click.Parameter, pairs: tu
         except ValueError as e:
             raise click.BadParameter(f"`{name}={text}`: write true, false or a number") from e
     return settings
+
+
+def _parse_inputs(
+    _context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]
+) -> tuple[dict[str, str], dict[str, Value]]:
+    files: dict[str, str] = {}
+    numbers: dict[str, Value] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier() or not text:
+            raise click.BadParameter(f"`{pair}`: write `--input NAME=FILE.npy` or `--input NAME=NUMBER`")
+        if name in files or name in numbers:
+            raise click.BadParameter(f"`{name}` is given twice")
+        try:
+            numbers[name] = parse_value(text)
+        except ValueError:
+            files[name] = text
+    return files, numbers
+
+
+def _parse_schedule(_context: click.Context, _option: click.Parameter, text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        found = json.loads(text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise click.BadParameter(f"`{text[:60]}` is neither a JSON object nor a file with one: {e}") from e
+    if not isinstance(found, dict):
+        raise click.BadParameter("a schedule is a JSON object")
+    return found
 
 
 def _split_pairs(option: str, pairs: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentkern.tools import api
+from agentkern.tools.compile import compile as compile_kernel
 from agentkern.tools.progress import Report
 from agentkern.tools.requests import CompileRequest
 
@@ -13,7 +13,7 @@ Answer = dict[str, Any]
 
 
 def _compile(arguments: dict[str, Any], report: Report) -> Answer:
-    return api.compile(CompileRequest(**arguments), report).model_dump(mode="json")
+    return compile_kernel(CompileRequest(**arguments), report).result.model_dump(mode="json")
 
 
 TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {"compile": _compile}

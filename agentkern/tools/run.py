@@ -1,0 +1,233 @@
+"""Run a kernel once on given or seeded inputs: on the CPU simulator, a GPU, or the reference interpreter."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from agentkern.compiler.abi import ScalarParam, TensorParam
+from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.interpreter import InterpreterError, interpret
+from agentkern.compiler.ir.reference_formats import Raw, decode
+from agentkern.compiler.schedule import ScheduleError, schedule_from_json
+from agentkern.diagnostics import Diagnostic, Span, error, status_of
+from agentkern.runtime.cache import cache_folder
+from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.signature import Signature
+from agentkern.runtime.simulate import simulate
+from agentkern.runtime.simulator import (
+    Checks,
+    SimulatorBuildError,
+    SimulatorOptions,
+    SimulatorUnavailableError,
+    build,
+)
+from agentkern.runtime.sizes import shape_of, solve_sizes
+from agentkern.runtime.tensor_view import Device
+from agentkern.runtime.tensors import BoundCall, bind_call
+from agentkern.tools.arrays import GivenInputs, Number
+from agentkern.tools.inputs import digest, generate
+from agentkern.tools.progress import Report, silent
+from agentkern.tools.requests import RunRequest
+from agentkern.tools.results import OutputRecord, RunResult, diagnostic_record
+from agentkern.tools.verify_model import signature_of
+
+CPU = Device("cpu")
+
+
+class Failed(Exception):
+    """The run ends here, with a diagnostic."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics = diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """The result and every output's raw storage."""
+
+    result: RunResult
+    outputs: Mapping[str, Raw]
+
+
+def run(request: RunRequest, inputs: GivenInputs, report: Report = silent) -> RunAnswer:
+    """Run once. Never raises for a wrong kernel or wrong inputs."""
+    started = time.perf_counter()
+    try:
+        report(None, "compile")
+        compiled = _compile(request)
+        compiled_at = time.perf_counter()
+        assert compiled.kernel is not None
+        report(None, "prepare inputs")
+        call = _bind(compiled.kernel, request, inputs)
+        outputs = _outputs(call)
+        bound_at = time.perf_counter()
+        report(None, f"run on {request.device}")
+        _RUN[request.device](compiled, call, request)
+    except Failed as e:
+        return RunAnswer(_failure(e.diagnostics, request.device), {})
+    ended = time.perf_counter()
+    timings = {"compile": compiled_at - started, "inputs": bound_at - compiled_at, "run": ended - bound_at}
+    result = RunResult(
+        status="ok",
+        summary=f"`{compiled.kernel.name}` ran on {_DEVICES[request.device]}; next: verify",
+        device=request.device,
+        kernel_id=compiled.kernel_id or None,
+        outputs=tuple(
+            _record(bound.param, outputs[bound.param.name]) for bound in call.tensors if bound.param.name in outputs
+        ),
+        timings_ms={phase: round(seconds * 1e3, 2) for phase, seconds in timings.items()},
+    )
+    return RunAnswer(result, outputs)
+
+
+def preview(param_dtype: str, raw: Raw) -> str:
+    """Return the first values and what is unusual among all, for people."""
+    values = decode(param_dtype, raw)
+    first = ", ".join(f"{value:.6g}" for value in values.reshape(-1)[:4])
+    more = ", ..." if values.size > 4 else ""
+    n_nans = int(np.count_nonzero(np.isnan(values)))
+    nans = f"; {n_nans} NaN" if n_nans else ""
+    return f"[{first}{more}]{nans}"
+
+
+def _compile(request: RunRequest) -> CompileResult:
+    try:
+        schedule = schedule_from_json(request.schedule) if request.schedule is not None else None
+    except ScheduleError as e:
+        raise Failed(error("AK613", Span(request.path), reason=str(e))) from e
+    asked = CompileRequest(
+        request.source, request.path, request.kernel, request.target, request.dims, request.settings, schedule
+    )
+    # The interpreter runs what the front end made: nothing below it may matter.
+    compiled = compile_kernel(asked, stop_after="simplify" if request.device == "interp" else None)
+    if compiled.status != "ok" or compiled.kernel is None:
+        raise Failed(*compiled.diagnostics)
+    return compiled
+
+
+def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall:
+    """Check the inputs and make those that are missing."""
+    described = signature_of(kernel)
+    statics = _statics(kernel)
+    _check_names([param.name for param in (*described.inputs, *described.scalars)], inputs, request.path)
+    signature = Signature(kernel.name, (*described.tensors, *described.scalars), kernel.sizes, statics)
+    fixed = {name for name, _ in statics}
+    dims = {name: size for name, size in request.dims.items() if name not in fixed}
+    try:
+        shapes = {name: array.shape for name, array in inputs.arrays.items() if name in _names(described.tensors)}
+        sizes = solve_sizes(described.tensors, shapes, kernel.sizes, dict(statics) | dims)
+        made: dict[str, Raw | Number] = {}
+        for param in described.inputs:
+            if param.name not in inputs.arrays:
+                shape = shape_of(param, sizes)
+                made[param.name] = generate("random", param.dtype, shape, request.seed, param.name)
+        for scalar in described.scalars:
+            if scalar.default is None and scalar.name not in inputs.numbers:
+                made[scalar.name] = _random_scalar(scalar, request.seed)
+        given = {**made, **_writable_copies(described.tensors, inputs), **inputs.numbers, **dims}
+        return bind_call(signature, (), given, device=CPU)
+    except CallError as e:
+        raise Failed(e.diagnostic(Span(request.path))) from e
+
+
+def _check_names(known: list[str], inputs: GivenInputs, path: str) -> None:
+    for name in (*inputs.arrays, *inputs.numbers):
+        if name not in known:
+            reason = f"the kernel has no input of that name; it has {', '.join(known)}"
+            raise Failed(error("AK805", Span(path), option=f"--input {name}", reason=reason))
+
+
+def _names(params: tuple[TensorParam, ...]) -> set[str]:
+    return {param.name for param in params}
+
+
+def _statics(kernel: Kernel) -> tuple[tuple[str, int], ...]:
+    pairs = kernel.attrs.get("statics", ())
+    assert isinstance(pairs, tuple)
+    return tuple(
+        (str(name), int(value)) for name, value in pairs if isinstance(value, int) and not isinstance(value, bool)
+    )
+
+
+def _writable_copies(params: tuple[TensorParam, ...], inputs: GivenInputs) -> dict[str, Raw]:
+    """Arrays that a kernel writes are copied: a file's content stays the caller's."""
+    written = {param.name for param in params if param.access != "in"}
+    return {name: array.copy() if name in written else array for name, array in inputs.arrays.items()}
+
+
+def _random_scalar(param: ScalarParam, seed: int) -> Number:
+    raw = generate("random", param.dtype, (), seed, param.name)
+    return decode(param.dtype.name, raw).item()
+
+
+def _outputs(call: BoundCall) -> dict[str, Raw]:
+    found: dict[str, Raw] = {}
+    for name, owner in call.outputs.items():
+        assert isinstance(owner, np.ndarray)
+        found[name] = owner
+    return found
+
+
+def _arrays(call: BoundCall) -> dict[str, Raw]:
+    arrays: dict[str, Raw] = {}
+    for bound in call.tensors:
+        assert isinstance(bound.view.owner, np.ndarray)
+        arrays[bound.param.name] = bound.view.owner
+    return arrays
+
+
+def _run_interpreter(compiled: CompileResult, call: BoundCall, request: RunRequest) -> None:
+    assert compiled.kernel is not None
+    scalars = {scalar.name: scalar.value for scalar in call.scalars}
+    try:
+        interpret(compiled.kernel, _arrays(call), call.sizes, scalars)
+    except InterpreterError as e:
+        raise Failed(error("AK901", Span(request.path), reason=str(e))) from e
+
+
+def _run_simulator(compiled: CompileResult, call: BoundCall, request: RunRequest) -> None:
+    assert compiled.abi is not None
+    try:
+        module = build(compiled.cuda, cache_folder(os.environ))
+    except SimulatorUnavailableError as e:
+        raise Failed(error("AK808", Span(request.path), reason=str(e))) from e
+    except SimulatorBuildError as e:
+        raise Failed(error("AK902", Span(request.path), reason=e.log.strip()[:200])) from e
+    scalars = {scalar.name: scalar.value for scalar in call.scalars}
+    options = SimulatorOptions(checks=Checks.FAST, line_map=compiled.lines)
+    for launched in simulate(compiled.abi, module, _arrays(call), call.sizes, scalars, options):
+        if not launched.clean:
+            raise Failed(error("AK901", Span(request.path), reason=launched.findings[0].message))
+
+
+def _run_gpu(_compiled: CompileResult, _call: BoundCall, request: RunRequest) -> None:
+    raise Failed(error("AK806", Span(request.path), reason="running there is not wired up"))
+
+
+_RUN: Mapping[str, Callable[[CompileResult, BoundCall, RunRequest], None]] = {
+    "interp": _run_interpreter,
+    "cpu": _run_simulator,
+    "cuda": _run_gpu,
+}
+_DEVICES = {"interp": "the reference interpreter", "cpu": "the CPU simulator", "cuda": "the GPU"}
+
+
+def _record(param: TensorParam, raw: Raw) -> OutputRecord:
+    return OutputRecord(name=param.name, dtype=param.dtype.name, shape=raw.shape, digest=digest(raw))
+
+
+def _failure(diagnostics: tuple[Diagnostic, ...], device: str) -> RunResult:
+    first = diagnostics[0]
+    return RunResult(
+        status=status_of(diagnostics),
+        summary=f"{first.code}: {first.message}{f'; {first.hint}' if first.hint else ''}",
+        diagnostics=tuple(diagnostic_record(diagnostic) for diagnostic in diagnostics),
+        device=device,
+    )

@@ -1,0 +1,102 @@
+"""`agentkern run`: arrays in and out, raw bits, seeds, and the two ways to run on a CPU against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tools.command_line import agentkern
+from tests.tools.kernel_texts import ADD, RMS_NORM
+
+
+@pytest.fixture
+def add(tmp_path: Path) -> Path:
+    path = tmp_path / "add.py"
+    path.write_text(ADD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def norm(tmp_path: Path) -> Path:
+    path = tmp_path / "norm.py"
+    path.write_text(RMS_NORM, encoding="utf-8")
+    return path
+
+
+def outputs_of(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path) as loaded:
+        return dict(loaded)
+
+
+def test_arrays_and_numbers_go_in_and_outputs_come_out(add: Path, tmp_path: Path):
+    a, b = np.arange(5, dtype=np.float32), np.full(5, 0.5, np.float32)
+    np.save(tmp_path / "a.npy", a)
+    np.savez(tmp_path / "b.npz", b=b, other=a)
+    inputs = ("--input", f"a={tmp_path / 'a.npy'}", "--input", f"b={tmp_path / 'b.npz'}", "--input", "scale=2")
+    answer = agentkern("run", str(add), *inputs, "--device", "interp", "-o", str(tmp_path / "out.npz"), "--json")
+    assert answer.code == 0, answer.out
+    np.testing.assert_array_equal(outputs_of(tmp_path / "out.npz")["out"], (a + b) * np.float32(2))
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_simulator_and_interpreter_give_the_same_bits(norm: Path, rows: int):
+    answers = [
+        agentkern("run", str(norm), "--dim", f"H=131,T={rows}", "--device", device, "--seed", "3", "--json")
+        for device in ("cpu", "interp")
+    ]
+    assert [answer.code for answer in answers] == [0, 0]
+    digests = [answer.json["outputs"][0]["digest"] for answer in answers]
+    assert digests[0] == digests[1]
+
+
+def test_bf16_travels_as_raw_bits_of_its_width(norm: Path, tmp_path: Path):
+    np.save(tmp_path / "x.npy", np.full((2, 8), 0x3F80, np.uint16))
+    np.save(tmp_path / "w.npy", np.full(8, 0x4000, np.uint16))
+    inputs = ("--input", f"x={tmp_path / 'x.npy'}", "--input", f"weight={tmp_path / 'w.npy'}", "--input", "eps=0.0")
+    out = tmp_path / "out.npz"
+    answer = agentkern("run", str(norm), "--dim", "H=8", *inputs, "--device", "interp", "-o", str(out))
+    assert answer.code == 0, answer.out
+    np.testing.assert_array_equal(outputs_of(out)["out"], np.full((2, 8), 0x4000, np.uint16))
+
+
+def test_a_seed_decides_the_inputs_that_are_not_given(add: Path):
+    def digest_of(seed: str) -> str:
+        answer = agentkern("run", str(add), "--dim", "N=33", "--device", "interp", "--seed", seed, "--json")
+        return answer.json["outputs"][0]["digest"]
+
+    assert digest_of("1") == digest_of("1")
+    assert digest_of("1") != digest_of("2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--input", "c=1.0", "--dim", "N=4"), "AK805", "a, b, scale"),
+        ((), "AK710", "N=..."),
+        (("--input", "a=WIDE", "--dim", "N=4"), "AK702", "f32"),
+        (("--input", "a=SHORT", "--dim", "N=4"), "AK705", ""),
+        (("--input", "scale=true", "--dim", "N=4"), "AK707", "bool"),
+        (("--schedule", '{"version": 99, "grids": []}', "--dim", "N=4"), "AK613", "99"),
+    ],
+    ids=["unknown-name", "size-not-shown", "dtype", "shape", "scalar", "schedule"],
+)
+def test_inputs_that_do_not_fit_are_named(add: Path, tmp_path: Path, arguments: tuple[str, ...], code: str, said: str):
+    np.save(tmp_path / "wide.npy", np.zeros(4, np.float64))
+    np.save(tmp_path / "short.npy", np.zeros(3, np.float32))
+    files = {"a=WIDE": f"a={tmp_path / 'wide.npy'}", "a=SHORT": f"a={tmp_path / 'short.npy'}"}
+    answer = agentkern("run", str(add), *(files.get(part, part) for part in arguments), "--json")
+    assert answer.code == 1
+    assert answer.json["status"] in ("failed", "rejected")
+    assert answer.json["diagnostics"][0]["code"] == code
+    assert said in answer.json["summary"]
+
+
+def test_a_file_that_is_no_array_is_wrong_usage(add: Path, tmp_path: Path):
+    (tmp_path / "text.npy").write_text("hello", encoding="utf-8")
+    answer = agentkern("run", str(add), "--input", f"a={tmp_path / 'text.npy'}", "--json")
+    assert answer.code == 2
+    assert "no .npy or .npz" in answer.json["summary"]
+    assert agentkern("run", str(add), "--input", "a=missing.npy").code == 2
