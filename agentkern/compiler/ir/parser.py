@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, OpSpec, Region, SizeInfo, Stage, Value
@@ -26,16 +26,28 @@ _KERNEL = re.compile(r"^kernel (tile|placed|gpu) @([A-Za-z_][A-Za-z_0-9]*)\(")
 _SIZE = re.compile(r"^size ([A-Za-z_][A-Za-z_0-9]*) (\{.*\})$")
 
 
+def _unquoted(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """Positions and characters outside strings, from `start` on."""
+    quoted = escaped = False
+    for position in range(start, len(text)):
+        character = text[position]
+        if escaped:
+            escaped = False
+        elif quoted:
+            escaped = character == "\\"
+            quoted = character != '"'
+        elif character == '"':
+            quoted = True
+        else:
+            yield position, character
+
+
 def _split(text: str) -> list[str]:
     """Split at commas outside brackets and strings."""
     pieces: list[str] = []
-    depth, start, quoted = 0, 0, False
-    for position, character in enumerate(text):
-        if character == '"' and (position == 0 or text[position - 1] != "\\"):
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif character in "([<{":
+    depth, start = 0, 0
+    for position, character in _unquoted(text):
+        if character in "([<{":
             depth += 1
         elif character in ")]>}":
             depth -= 1
@@ -95,15 +107,12 @@ def parse_type(text: str) -> object:
 
 
 def _closing(text: str, start: int) -> int:
-    """Position after the bracket that closes the one at `start`, strings skipped."""
-    depth, quoted = 0, False
-    for position in range(start, len(text)):
-        character = text[position]
-        if character == '"' and text[position - 1] != "\\":
-            quoted = not quoted
-        elif not quoted and character in "([{<":
+    """Position after the bracket that closes the one at `start`, strings skipped. Errors: ValueError."""
+    depth = 0
+    for position, character in _unquoted(text, start):
+        if character in "([{<":
             depth += 1
-        elif not quoted and character in ")]}>":
+        elif character in ")]}>":
             depth -= 1
             if depth == 0:
                 return position + 1
@@ -135,7 +144,7 @@ class _Parser:
         if name in self.values:
             raise IrSyntaxError(self.at + 1, f"`{name}` is defined twice")
         base = name[1:].split(".")[0]
-        value = Value(type_, None if base.isdigit() or base == "v" else base)
+        value = Value(type_, None if base.isdigit() else base)
         self.values[name] = value
         return value
 
@@ -173,7 +182,8 @@ class _Parser:
         rest = text[match.end() :]
         attrs: dict[str, object] = {}
         if rest.startswith(" {"):
-            end = _closing(rest, 1)
+            end = self.guarded(lambda text: _closing(text, 1), rest)
+            assert isinstance(end, int)
             found = self.guarded(_attrs, rest[1:end])
             assert isinstance(found, dict)
             attrs = found

@@ -52,7 +52,7 @@ class _Printer:
         suffix = 0
         while name in self.taken:
             suffix += 1
-            name = f"%{base or 'v'}.{suffix}"
+            name = f"%{base or len(self.names)}.{suffix}"
         self.taken.add(name)
         self.names[value] = name
         return name
