@@ -86,17 +86,14 @@ def _settle(equation: _Equation, known: dict[str, int]) -> bool:
         if rest != equation.given:
             raise _misfit(equation, known)
         return True
+    if not _linear(rest):
+        return False
     name = _name_of(rest)
-    found = (name, equation.given) if name is not None else solve(rest, equation.given, known)
-    if found is not None:
-        name, number = found
-        if number < 0:
-            raise _misfit(equation, known)
-        known[name] = number
-        return True
-    if _linear(rest):
+    found = solve(rest, equation.given, known) if name is None else (name, equation.given)
+    if found is None or found[1] < 0:
         raise _misfit(equation, known)
-    return False
+    known[found[0]] = found[1]
+    return True
 
 
 def _value(extent: int | Dim, known: Mapping[str, int]) -> int | Dim:
@@ -117,7 +114,7 @@ def _name_of(extent: Dim) -> str | None:
 
 
 def _linear(extent: Dim) -> bool:
-    """Whether the extent is a multiple of one size plus a number, so that having no solution is final."""
+    """Whether the extent is a multiple of one size plus a number, so that its solution is the only one."""
     monomials = [monomial for monomial, _ in extent.terms if monomial]
     return len(monomials) == 1 and len(monomials[0]) == 1 and isinstance(monomials[0][0], Symbol)
 
