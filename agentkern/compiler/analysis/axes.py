@@ -43,7 +43,7 @@ class AxisClasses:
     def axes(self, value: Value) -> tuple[int, ...]:
         """The classes of a tile's axes."""
         assert isinstance(value.type, TileType)
-        return tuple(self.of[value, axis] for axis in range(value.type.rank))
+        return tuple([self.of[value, axis] for axis in range(len(value.type.shape))])
 
 
 class _Union:
@@ -175,9 +175,10 @@ def _visit(op: Op, union: _Union) -> list[tuple[tuple[Key, ...], tuple[Key, ...]
             if extent == _tile(op.result).shape[axis]:
                 union.join((op.operands[0], axis), (op.result, axis))
     elif "elementwise" in op.spec.traits:
-        for operand in op.operands:
-            for axis in range(_tile(op.result).rank):
-                union.join((operand, axis), (op.result, axis))
+        result = op.results[0]
+        for axis in range(len(_tile(result).shape)):
+            for operand in op.operands:
+                union.join((operand, axis), (result, axis))
     return []
 
 
@@ -191,9 +192,9 @@ def axis_classes(region: Region) -> AxisClasses:
         union.join((same.setdefault(block.type, block), 0), (block, 0))  # the chunks of one axis
     relations = [relation for op in ops for relation in _visit(op, union)]
     for op in ops:
-        for value in (*op.operands, *op.results):
+        for value in op.results:
             if isinstance(value.type, TileType):
-                for axis in range(value.type.rank):
+                for axis in range(len(value.type.shape)):
                     union.find((value, axis))
     _join_equal_relations(relations, union)
     numbers: dict[Key, int] = {}

@@ -55,6 +55,7 @@ class _Function:
         self.names: dict[Value, str] = {}
         self.inlined: dict[Value, str] = {}
         self.taken: set[str] = set(_KEYWORDS)
+        self.suffixes: dict[str, int] = {}
         self.functions: set[str] = set()
         self.extra: dict[str, PreludeFunction] = {}
         self.uses: dict[Value, int] = {}
@@ -64,10 +65,11 @@ class _Function:
 
     def fresh(self, base: str) -> str:
         clean = re.sub(r"\W", "_", base)
-        name, suffix = clean, 1
+        name, suffix = clean, self.suffixes.get(clean, 1)
         while name in self.taken or name.startswith("ak_"):
             suffix += 1
             name = f"{clean}_{suffix}"
+        self.suffixes[clean] = suffix
         self.taken.add(name)
         return name
 
@@ -293,9 +295,9 @@ def _for(f: _Function, op: Op) -> None:
 
 def _nested(f: _Function, op: Op) -> None:
     f.indent += 1
-    before = set(f.taken)
+    before, suffixes = set(f.taken), dict(f.suffixes)
     f.block(op.regions[0].ops)
-    f.taken = before
+    f.taken, f.suffixes = before, suffixes
     f.indent -= 1
     f.line("}")
 

@@ -88,8 +88,14 @@ def _resolve(lw: Lowering, tile: Tile, wanted: list[int | Dim], node: ast.expr) 
     open_axes = [k for k, extent in enumerate(wanted) if extent == -1]
     if not open_axes:
         return tuple(wanted)
-    rest = dims.product(tuple(extent for extent in wanted if extent != -1))
-    total = dims.product(tile.shape)
+    # Axes that stay cancel out: extents of blocks are symbols, which do not divide.
+    left, given = list(tile.shape), []
+    for extent in wanted:
+        if extent in left:
+            left.remove(extent)
+        elif extent != -1:
+            given.append(extent)
+    rest, total = dims.product(tuple(given)), dims.product(tuple(left))
     if len(open_axes) > 1 or rest == 0 or dims.mul(dims.floordiv(total, rest), rest) != total:
         reason = "`-1` stands for one extent that divides the rest"
         lw.fail("AK212", node, got=shape_text(tile.shape), wanted=shape_text(tuple(wanted)), reason=reason)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 WARP_LANES = 32
@@ -87,9 +88,19 @@ class Layout:
         """All coordinates of one thread's register."""
         return tuple(self.coordinate(axis, register, lane, warp) for axis in range(self.rank))
 
+    @property
+    def text(self) -> str:
+        """The form that `parse_layout` reads back."""
+        return _layout_text(self)
+
     def __str__(self) -> str:
-        parts = (_digits_text(self.registers), _digits_text(self.lanes), _digits_text(self.warps))
-        return f"({self.rank} | {' | '.join(parts)})"
+        return _layout_text(self)
+
+
+@lru_cache(maxsize=1024)
+def _layout_text(layout: Layout) -> str:
+    parts = (_digits_text(layout.registers), _digits_text(layout.lanes), _digits_text(layout.warps))
+    return f"({layout.rank} | {' | '.join(parts)})"
 
 
 _DIGIT = re.compile(r"(\*|\d+):(\d+)(?::(\d+))?$")
@@ -106,6 +117,7 @@ def _parse_digits(text: str) -> tuple[Digit, ...]:
     return tuple(digits)
 
 
+@lru_cache(maxsize=1024)
 def parse_layout(text: str) -> Layout:
     """Read back what `str` of a layout prints. Errors: ValueError."""
     pieces = text.strip().removeprefix("(").removesuffix(")").split("|")

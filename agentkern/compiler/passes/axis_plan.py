@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentkern.compiler.analysis.axes import AxisClasses, Split
-from agentkern.compiler.ir.core import Value
-from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.analysis.axes import Split
 from agentkern.compiler.layout.layout import (
     REPLICATED,
     WARP_LANES,
@@ -179,21 +177,18 @@ def _slot_digits(
     return (*found, replicated(rest)) if rest > 1 else tuple(found)
 
 
-def planned_layout(plan: AxisPlan, value: Value, classes: AxisClasses) -> Layout | None:
-    """The layout that a value has under the plan; None if it cannot follow it."""
-    numbers = classes.axes(value)
+def planned_layout(plan: AxisPlan, numbers: tuple[int, ...]) -> Layout | None:
+    """The layout that a value with these axis classes has under the plan; None if it cannot follow it."""
     wanted = [n for n in numbers if plan.extents[n] > 1]
     if len(set(wanted)) != len(wanted):
         return None
-    type_ = value.type
-    assert isinstance(type_, TileType)
     present = {number: axis for axis, number in enumerate(numbers)}
     registers = _register_digits(plan, present)
     lanes = _slot_digits(plan, plan.lanes, present, WARP_LANES)
     warps = _slot_digits(plan, plan.warps, present, plan.warp_count)
     if registers is None or lanes is None or warps is None:
         return None
-    layout = Layout(type_.rank, registers, lanes, warps)
+    layout = Layout(len(numbers), registers, lanes, warps)
     covers = all(
         have >= plan.extents[number] for have, number in zip(layout.shape, numbers, strict=True)
     )

@@ -72,6 +72,7 @@ class _Region:
         """Neighbouring element operations of one register numbering as groups; everything else alone."""
         items: list[Group | Op] = []
         group: Group | None = None
+        made: set[Value] = set()
         for op in self.ops:
             if op.name in VIEWS and _tile(op.result).shape:
                 self.elements.add_view(op)
@@ -81,12 +82,12 @@ class _Region:
                 group = group if op.name in ("constant", *_BLOCK_NUMBERS) else None
                 continue
             registers = self.function.layout(op.result).registers
-            made = {value for other in group.ops for value in other.results} if group else set()
             crosses = any(base in made and not same for base, same in map(self.elements.base_of, op.operands))
             if group is None or group.registers != registers or crosses:
-                group = Group(registers)
+                group, made = Group(registers), set()
                 items.append(group)
             group.ops.append(op)
+            made.update(op.results)
         return _constants_first(items)
 
     def run(self, results: tuple[Value, ...] = ()) -> Elements:

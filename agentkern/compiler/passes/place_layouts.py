@@ -147,13 +147,11 @@ def _fast_roots(region: Region, roots: Sequence[int], classes: AxisClasses, meet
 def _meetings(region: Region, roots: Sequence[int], classes: AxisClasses, extents: Mapping[int, int]) -> dict[int, frozenset[int]]:
     """For each root the others that occur with it in one value."""
     meets: dict[int, set[int]] = {root: set() for root in roots}
-    for op in walk(region.ops):
-        for value in (*op.operands, *op.results):
-            if not isinstance(value.type, TileType):
-                continue
-            carried = {r for n in classes.axes(value) if extents[n] > 1 for r in _roots_of(n, roots, classes)}
-            for root in carried:
-                meets[root] |= carried - {root}
+    made = (value for op in walk(region.ops) for value in op.results if isinstance(value.type, TileType))
+    for numbers in {classes.axes(value) for value in made}:
+        carried = {r for n in numbers if extents[n] > 1 for r in _roots_of(n, roots, classes)}
+        for root in carried:
+            meets[root] |= carried - {root}
     return {root: frozenset(others) for root, others in meets.items()}
 
 
@@ -164,6 +162,7 @@ class _Placer:
         self.grid = grid
         self.mapped: dict[Value, Value] = {}
         self.converted_bytes = 0
+        self.layouts_by_classes: dict[tuple[int, ...], Layout | None] = {}
 
     def region(self, region: Region) -> Region:
         builder = Builder(OPS)
@@ -185,7 +184,7 @@ class _Placer:
             self.mapped[op.result] = self.convert(operands[0], op.result, self.default(op.result), builder)
             return
         assert layout is not None
-        type_ = TileType(_tile(op.result).dtype, _tile(op.result).shape, str(layout))
+        type_ = TileType(_tile(op.result).dtype, _tile(op.result).shape, layout.text)
         self.check_size(op, layout)
         value = builder.value(op.name, operands, type_, op.attrs, op.result.name)
         self.mapped[op.result] = value
@@ -198,8 +197,15 @@ class _Placer:
                 op.location,
             )
 
+    def planned(self, value: Value) -> Layout | None:
+        """The plan's layout of a value; values of the same classes share one."""
+        numbers = self.grid.classes.axes(value)
+        if numbers not in self.layouts_by_classes:
+            self.layouts_by_classes[numbers] = planned_layout(self.grid.plan, numbers)
+        return self.layouts_by_classes[numbers]
+
     def default(self, value: Value, caps: dict[int, int] | None = None) -> Layout:
-        planned = planned_layout(self.grid.plan, value, self.grid.classes) if caps is None else None
+        planned = self.planned(value) if caps is None else None
         return planned or distribute(self.grid.tile_extents(value), self.grid.warps, caps or {})
 
     def layouts(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> tuple[Layout | None, tuple[Value, ...]]:
@@ -218,8 +224,7 @@ class _Placer:
             return permuted(_layout(operands[0]), tuple(int(p) for p in permutation)), operands
         if op.name == "reshape":
             layout = self.default(op.result)
-            follows = planned_layout(self.grid.plan, op.operands[0], self.grid.classes)
-            planned = planned_layout(self.grid.plan, op.result, self.grid.classes)
+            follows, planned = self.planned(op.operands[0]), self.planned(op.result)
             moves_nothing = planned is not None and follows is not None and follows == _layout(operands[0])
             return (layout if moves_nothing and _same_places(follows, layout) else None), operands
         layout = self.default(op.result)
@@ -257,16 +262,14 @@ class _Placer:
         """The value in a layout, through a conversion if it is in another one; `like` gives the shape."""
         type_ = _tile(value)
         shape = _tile(like).shape
-        if not shape or (type_.layout == str(layout) and type_.shape == shape):
-            return value
-        if value is like and same_holders(_layout(value), layout):
+        if not shape or (type_.shape == shape and _layout(value) == layout):
             return value
         extents = _layout(value).shape
         total = type_.dtype.nbytes
         for extent in extents:
             total *= extent
         self.converted_bytes += total
-        return builder.value("convert", (value,), TileType(type_.dtype, shape, str(layout)), None, value.name)
+        return builder.value("convert", (value,), TileType(type_.dtype, shape, layout.text), None, value.name)
 
     def stream(self, op: Op, builder: Builder) -> None:
         region = self.region(op.regions[0])
@@ -286,7 +289,7 @@ class _Placer:
             yielded.append(value)
             layout = without_axis(_layout(value), int(axis), keepdims=False)
             type_ = _tile(result)
-            placed = Value(TileType(type_.dtype, type_.shape, str(layout) if type_.shape else None), result.name)
+            placed = Value(TileType(type_.dtype, type_.shape, layout.text if type_.shape else None), result.name)
             self.mapped[result] = placed
             results.append(placed)
         inner.emit("yield", tuple(yielded))
@@ -303,11 +306,6 @@ def _layout(value: Value) -> Layout:
 def _same_places(before: Layout, after: Layout) -> bool:
     """Whether a regrouping leaves every register where it is."""
     return before.register_count == after.register_count
-
-
-def same_holders(a: Layout, b: Layout) -> bool:
-    """Whether two layouts of one shape place each element alike: the same digits apart from replication's spelling."""
-    return a == b
 
 
 def fits_order(layout: Layout, axis: int, order: SumOrder) -> bool:

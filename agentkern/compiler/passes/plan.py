@@ -12,6 +12,7 @@ from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order import LONG_ROW, SumOrder
+from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
@@ -29,6 +30,7 @@ LANES = 32
 ELEMS_PER_THREAD = 32
 MAX_FAST_WARPS = 4
 WARPS = 4
+VECTORS_PER_THREAD = 2  # of element kernels; 1 and 2 reach a copy's speed, 4 and 8 lose 2 to 4 %
 CHUNK_ROWS = 2
 COLUMN_CHUNK = 128
 MAX_ELEMS_PER_THREAD = 64
@@ -66,13 +68,16 @@ def _fast_warps(extent: int, vector: int, cap: int, wanted: int) -> int:
     return warps
 
 
-def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int = ELEMS_PER_THREAD, warps: int = WARPS) -> GridSchedule:
-    """A schedule for one grid: about `elems` elements per thread, about `warps` warps."""
+def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None, warps: int = WARPS) -> GridSchedule:
+    """A schedule for one grid: about `elems` elements per thread (None: by kind), about `warps` warps."""
     classes = grid_classes(op)
     region = op.regions[0]
     fast = fast_class(region, classes)
     orders = sum_caps(region, classes)
     vector = _vector(op, kernel, variant, classes, fast)
+    if elems is None:
+        reduces = any(inner.name in REDUCTIONS for inner in walk(region.ops))
+        elems = ELEMS_PER_THREAD if reduces else VECTORS_PER_THREAD * vector
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
     chunk = _chunk(classes, orders, fast)

@@ -5,15 +5,17 @@ from dataclasses import replace
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.passes.rewrite import rewrite
 
+_EFFECTS = frozenset({"reads", "writes"})
+_KEPT = frozenset({"writes", "region"})
 _TRIVIAL = ("broadcast", "reshape", "cast", "transpose")
 
 
 def _is_pure(op: Op) -> bool:
-    return not op.regions and not op.spec.traits & {"reads", "writes"} and op.name != "yield"
+    return not op.regions and not op.spec.traits & _EFFECTS and op.spec.name != "yield"
 
 
 def _is_trivial(op: Op) -> bool:
-    if op.name not in _TRIVIAL or op.operands[0].type != op.result.type:
+    if op.spec.name not in _TRIVIAL or op.operands[0].type != op.result.type:
         return False
     if op.name == "transpose":
         permutation = op.attrs["permutation"]
@@ -23,8 +25,8 @@ def _is_trivial(op: Op) -> bool:
 
 
 def _key(op: Op) -> tuple[object, ...]:
-    attrs = tuple((name, type(value), repr(value)) for name, value in op.attrs.items())
-    return (op.spec.name, op.operands, attrs, op.result.type)
+    attrs = tuple([(name, type(value), repr(value)) for name, value in op.attrs.items()]) if op.attrs else ()
+    return (op.spec.name, op.operands, attrs, op.results[0].type)
 
 
 def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[Value, Value]) -> Region:
@@ -32,9 +34,11 @@ def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[
     seen = dict(seen)
     kept: list[Op] = []
     for op in region.ops:
-        operands = tuple([mapped.get(v, v) for v in op.operands])
-        regions = tuple(_common(r, seen, mapped) for r in op.regions)
-        op = Op(op.spec, operands, op.attrs, op.results, regions, op.location)
+        changed = any([v in mapped for v in op.operands]) if mapped else False
+        if changed or op.regions:
+            operands = tuple([mapped.get(v, v) for v in op.operands])
+            regions = tuple([_common(r, seen, mapped) for r in op.regions])
+            op = Op(op.spec, operands, op.attrs, op.results, regions, op.location)
         if _is_pure(op):
             key = _key(op)
             if key in seen:
@@ -49,8 +53,8 @@ def _used(region: Region, live: set[Value]) -> Region:
     """Drop operations whose results nobody uses."""
     kept: list[Op] = []
     for op in reversed(region.ops):
-        regions = tuple(_used(r, live) for r in op.regions)
-        wanted = op.spec.traits & {"writes", "region"} or op.name == "yield" or any(v in live for v in op.results)
+        regions = tuple([_used(r, live) for r in op.regions]) if op.regions else ()
+        wanted = any([v in live for v in op.results]) or op.spec.traits & _KEPT or op.spec.name == "yield"
         if not wanted or (op.name == "grid" and not regions[0].ops):
             continue
         if op.regions:
