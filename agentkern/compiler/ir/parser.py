@@ -119,6 +119,20 @@ def _closing(text: str, start: int) -> int:
     raise ValueError("a bracket is not closed")
 
 
+def _is_size(fields: dict[str, object]) -> bool:
+    """Whether attributes are those of a size: exactly its fields, with numbers that a promise can have."""
+    step, low, high = (fields.get(name) for name in ("multiple_of", "minimum", "maximum"))
+    return (
+        set(fields) == {"static", "multiple_of", "minimum", "maximum"}
+        and isinstance(fields["static"], bool)
+        and type(step) is int
+        and step >= 1
+        and type(low) is int
+        and low >= 0
+        and (high is None or (type(high) is int and high >= 0))
+    )
+
+
 class _Parser:
     """A cursor over lines; values by name."""
 
@@ -131,7 +145,7 @@ class _Parser:
     def guarded(self, read: Callable[[str], object], text: str) -> object:
         try:
             return read(text)
-        except (ValueError, KeyError, IndexError) as error:
+        except (ArithmeticError, ValueError, KeyError, IndexError) as error:
             raise IrSyntaxError(self.at + 1, str(error)) from error
 
     def type(self, text: str) -> object:
@@ -229,10 +243,9 @@ class _Parser:
         while (match := _SIZE.match(self.line())) is not None:
             fields = self.guarded(_attrs, match[2])
             assert isinstance(fields, dict)
-            try:
-                found.append(SizeInfo(match[1], **fields))
-            except TypeError as error:
-                raise IrSyntaxError(self.at + 1, f"size with {sorted(fields)}") from error
+            if not _is_size(fields):
+                raise IrSyntaxError(self.at + 1, f"`{match[1]}` is no size: {match[2]}")
+            found.append(SizeInfo(match[1], **fields))
             self.at += 1
         return tuple(found)
 

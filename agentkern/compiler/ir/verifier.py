@@ -31,7 +31,11 @@ def _check(op: Op, stage: str) -> None:
             if required and name not in op.attrs:
                 raise IrError(op, f"lacks the attribute `{name}`")
     if spec.rule is not None:
-        wrong = spec.rule(op)
+        try:
+            wrong = spec.rule(op)
+        except (ArithmeticError, AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
+            # Rules take operands and attributes of the right kind for granted; text from outside may hold any.
+            raise IrError(op, "operands or attributes of the wrong kind") from error
         if wrong is not None:
             raise IrError(op, wrong)
 

@@ -180,7 +180,8 @@ def make_violation(
 ) -> Violation:
     """A violation over the unknowns that are required or mentioned, each as early as its bounds allow.
 
-    `shown`: forms that a description of an assignment evaluates.
+    `shown`: forms that a description of an assignment evaluates. A name that no unknown has, as text from outside may
+    use, counts as data.
     """
     kept = list(clauses)
     needed = {name for clause in kept for member in clause for name in dims.symbols(member)}
@@ -192,8 +193,10 @@ def make_violation(
             kept += unknown.clauses
             mentioned = [*unknown.lows, *unknown.highs, *(m for clause in unknown.clauses for m in clause)]
             needed.update(name for form in mentioned for name in dims.symbols(form))
+    undeclared = sorted(needed - {u.name for u in chosen})
+    chosen += [Unknown(name, "value", (), ()) for name in undeclared]
     ordered = _as_early_as_possible(chosen[::-1])
-    return Violation(ordered, tuple(_folded(kept)), frozenset(needed.intersection(data)))
+    return Violation(ordered, tuple(_folded(kept)), frozenset([*needed.intersection(data), *undeclared]))
 
 
 def _folded(clauses: Iterable[Clause]) -> Iterator[Clause]:

@@ -87,7 +87,7 @@ def test_sizes_may_be_put_in_one_after_another(pair, values: dict[str, int], fir
 def test_printed_for_another_language_it_means_the_same(pair, values: dict[str, int]) -> None:
     names = {name: f"s{k}" for k, name in enumerate(NAMES)}
     text = dims.render(pair[0], lambda n: names[n], lambda n, d: f"(({n}) // ({d}))")
-    assert eval(text, {names[n]: v for n, v in values.items()}) == dims.evaluate(pair[0], values)  # noqa: S307
+    assert eval(text, {names[n]: v for n, v in values.items()}) == dims.evaluate(pair[0], values)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
