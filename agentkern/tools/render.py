@@ -13,11 +13,13 @@ from agentkern.tools.results import (
     CompileResult,
     DiagnosticRecord,
     DoctorResult,
+    Mismatch,
     ProofCounts,
     Resources,
     Result,
     RunResult,
     SpanRecord,
+    VerifyResult,
 )
 
 _STATUS_COLOURS = {
@@ -103,6 +105,41 @@ def run_report(result: RunResult, previews: Mapping[str, str], source: str) -> s
         rows.append((output.name, output.dtype, shape, previews[output.name]))
     kept = "".join(f"\n  kept in {artifact.path}" for artifact in result.artifacts)
     return f"{headline(result)}\n{table(rows)}{kept}\n  {timings_text(result.timings_ms)}"
+
+
+_MARKS = {
+    "passed": ("ok", "green"),
+    "failed": ("no", "red"),
+    "not_run": ("??", "yellow"),
+    "not_applicable": ("--", None),
+}
+
+
+def verify_report(result: VerifyResult, source: str) -> str:
+    """Return the verdict, each check with what it saw, and the wrong answers that were caught."""
+    lines = [diagnostics_report(result.diagnostics, source), ""] if result.diagnostics else []
+    rows: list[tuple[str, ...]] = []
+    for check in result.checks:
+        mark, colour = _MARKS[check.status]
+        rows.append((click.style(mark, fg=colour), check.name, check.detail))
+    lines.append(table(rows))
+    if result.mismatch is not None:
+        lines.append(f"  first difference: {mismatch_text(result.mismatch)}")
+    if result.controls:
+        caught = [control.name for control in result.controls if control.rejected]
+        lines.append(f"  wrong answers rejected: {', '.join(caught) or 'none'}")
+        let_through = [control.name for control in result.controls if not control.rejected]
+        lines += [f"  let through: {', '.join(let_through)}"] if let_through else []
+    if result.timings_ms:
+        lines.append(f"  {timings_text(result.timings_ms)}")
+    return "\n".join((*lines, "", headline(result)))
+
+
+def mismatch_text(mismatch: Mismatch) -> str:
+    """Return one line about the first wrong element."""
+    index = ", ".join(map(str, mismatch.index))
+    distance = f", {mismatch.ulp} ulp apart" if mismatch.ulp is not None else ""
+    return f"{mismatch.output}[{index}] is {mismatch.got}, not {mismatch.want}{distance}"
 
 
 def timings_text(timings_ms: Mapping[str, float]) -> str:

@@ -19,7 +19,8 @@ def n_tokens(value: object) -> float:
     return len(json.dumps(value, separators=(",", ":")).encode()) / TOKEN_BYTES
 
 
-def test_a_broken_kernel_is_checked_and_its_fix_applied(tmp_path: Path):
+@pytest.mark.toolchain
+def test_a_broken_kernel_is_mended_compiled_and_verified_in_one_conversation(tmp_path: Path):
     async def talk(server: Conversation) -> None:
         answer = await server.call("ak_check", source=BROKEN)
         assert answer["status"] == "rejected"
@@ -30,6 +31,42 @@ def test_a_broken_kernel_is_checked_and_its_fix_applied(tmp_path: Path):
         mended = apply_fix(BROKEN, Fix("", edits))
         assert mended == RMS_NORM
         assert (await server.call("ak_check", source=mended))["status"] == "ok"
+
+        failed = await server.call("ak_compile", source=BROKEN, dims={"H": 64})
+        assert failed["status"] == "rejected"
+        assert n_tokens(failed) < 400
+
+        compiled = await server.call("ak_compile", source=mended, dims={"H": 64})
+        assert compiled["status"] == "ok"
+        assert compiled["resources"]["registers"] > 0
+        assert n_tokens(compiled) < 400
+        cuda = next(item["id"] for item in compiled["artifacts"] if item["id"].startswith("cuda-"))
+        first = await server.call("ak_read", id=cuda, n_lines=5)
+        assert first["n_lines"] == 5
+        assert "first_line=6" in first["summary"]
+        (content,) = (await server.client.read_resource(f"agentkern://artifact/{cuda}")).contents
+        assert content.text.startswith(first["text"])
+
+        verified = await server.call("ak_verify", source=mended, dims={"H": 64})
+        assert verified["status"] == "ok", verified
+        assert verified["verdict"] == "bit_exact"
+        assert n_tokens(verified) < 250
+        assert {"interpreter", "writes", "memory"} <= {check["name"] for check in verified["checks"]}
+        assert server.progress
+
+    converse(talk, tmp_path)
+
+
+@pytest.mark.toolchain
+def test_a_wrong_kernel_is_told_from_a_right_one_by_a_second_kernel(tmp_path: Path):
+    wrong = RMS_NORM.replace("row * scale * weight", "row * weight")
+
+    async def talk(server: Conversation) -> None:
+        verified = await server.call("ak_verify", source=wrong, dims={"H": 16}, reference=RMS_NORM)
+        assert verified["status"] == "failed"
+        assert verified["verdict"] == "wrong"
+        assert verified["mismatch"]["output"] == "out"
+        assert n_tokens(verified) < 250
 
     converse(talk, tmp_path)
 

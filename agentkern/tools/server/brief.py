@@ -13,6 +13,7 @@ Answer = dict[str, Any]
 
 BUDGET_BYTES = {"check": 1500, "compile": 1600, "verify": 960, "profile": 1900}
 _LONG_MESSAGE = 240
+_LONG_DETAIL = 70
 # Fields that go first when an answer is too long, with no loss of outcome: each can be had in full elsewhere.
 _EXPENDABLE = ("timings_ms", "schedule", "roofline", "clocks", "signature", "artifacts", "levers", "controls")
 
@@ -24,7 +25,7 @@ def brief(tool: str, answer: Mapping[str, Any]) -> Answer:
         return _without_empty(answer)
     short = _without_empty({key: value for key, value in answer.items() if key != "diagnostics"})
     short |= _SHORTEN.get(tool, dict)(answer)
-    short = _without_empty(short)
+    short = _without_empty(short) | {"summary": _cut(answer["summary"])}
     found = [_diagnostic(item) for item in answer.get("diagnostics", ())]
     for field in _EXPENDABLE:
         if _size(short) + _size(found[:1]) <= budget:
@@ -76,7 +77,7 @@ def _verify(answer: Mapping[str, Any]) -> Answer:
     """Details of what failed or was not run; names of what passed. Controls that were let through, and their number."""
     checks = [
         {"name": check["name"], "status": check["status"]}
-        | ({} if check["status"] == "passed" else {"detail": _cut(check["detail"], 100)})
+        | ({} if check["status"] == "passed" else {"detail": _cut(check["detail"], _LONG_DETAIL)})
         for check in answer.get("checks", ())
     ]
     controls = answer.get("controls", ())

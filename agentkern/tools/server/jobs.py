@@ -21,15 +21,11 @@ from typing import Any
 
 from agentkern.runtime.cache import Cache
 from agentkern.runtime.cache_keys import digest_of, package_digest
+from agentkern.runtime.worker import worker_environment
 from agentkern.tools.results import JobState
 
 _KEEP_JOBS = 200
 _KEEP_S = 7 * 24 * 3600.0
-# What a worker may see of the environment: enough to find Python, the compiler, the GPU and the cache.
-_ENVIRONMENT = (
-    "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH", "XDG_CACHE_HOME",
-    "AGENTKERN_CACHE_DIR", "CXX", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +40,21 @@ class JobView:
 
 
 class JobStore:
-    """The jobs of one folder. Several servers may share it."""
+    """The jobs of one folder. Several servers may share it.
 
-    def __init__(self, folder: Path) -> None:
+    `package` names the code that jobs run; None asks for its digest at each call.
+    """
+
+    def __init__(self, folder: Path, package: str | None = None) -> None:
         self._folder = folder / "jobs"
+        self._package = package
         self._cache = Cache(folder)
-        self._children: list[subprocess.Popen[bytes]] = []
 
     def submit(self, tool: str, request: Mapping[str, Any]) -> str:
         """Start the call, or join the one that is running or done; return the job's id."""
         text = json.dumps({"tool": tool, "request": request}, sort_keys=True)
-        job_id = digest_of("job", text, package_digest(self._cache))[:16]
-        self._reap()
+        job_id = digest_of("job", text, self._package or package_digest(self._cache))[:16]
+        _reap()
         self._prune()
         view = self.view(job_id)
         if view is not None and view.state in ("queued", "running", "done"):
@@ -68,7 +67,7 @@ class JobStore:
         folder = self._job_folder(job_id)
         if folder is None or not folder.is_dir():
             return None
-        self._reap()
+        _reap()
         is_alive = _is_locked(folder / "alive")  # read before the result: a job may end between the two
         result = _read_json(folder / "result.json")
         if result is not None:
@@ -109,7 +108,7 @@ class JobStore:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                env=worker_environment(os.environ),
                 pass_fds=(alive,),
                 start_new_session=True,
                 cwd=folder,
@@ -120,14 +119,11 @@ class JobStore:
             os.close(alive)
             os.close(log)
         (folder / "pid").write_text(str(child.pid), encoding="ascii")
-        self._children.append(child)
+        _children.append(child)
 
     def _job_folder(self, job_id: str) -> Path | None:
         is_id = len(job_id) == 16 and all(c in "0123456789abcdef" for c in job_id)
         return self._folder / job_id if is_id else None
-
-    def _reap(self) -> None:
-        self._children = [child for child in self._children if child.poll() is None]
 
     def _prune(self) -> None:
         if not self._folder.is_dir():
@@ -139,6 +135,14 @@ class JobStore:
             is_old = place >= _KEEP_JOBS or folder.stat().st_mtime < oldest
             if is_old and not _is_locked(folder / "alive"):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+# Children of this process that it has not waited for yet. They are meant to outlive their store.
+_children: list[subprocess.Popen[bytes]] = []
+
+
+def _reap() -> None:
+    _children[:] = [child for child in _children if child.poll() is None]
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

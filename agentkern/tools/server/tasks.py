@@ -8,6 +8,7 @@ from typing import Any
 from agentkern.tools.compile import compile as compile_kernel
 from agentkern.tools.progress import Report
 from agentkern.tools.requests import CompileRequest
+from agentkern.tools.verify import VerifyRequest, verify
 
 Answer = dict[str, Any]
 
@@ -16,4 +17,10 @@ def _compile(arguments: dict[str, Any], report: Report) -> Answer:
     return compile_kernel(CompileRequest(**arguments), report).result.model_dump(mode="json")
 
 
-TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {"compile": _compile}
+def _verify(arguments: dict[str, Any], report: Report) -> Answer:
+    """Check against the second kernel of the call, if there is one: Python from an agent is never executed."""
+    reference_kernel = arguments.pop("reference")
+    return verify(VerifyRequest(**arguments, reference_kernel=reference_kernel), report).model_dump(mode="json")
+
+
+TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {"compile": _compile, "verify": _verify}
