@@ -157,7 +157,7 @@ class _Parser:
     def define(self, name: str, type_: object) -> Value:
         if name in self.values:
             raise IrSyntaxError(self.at + 1, f"`{name}` is defined twice")
-        base = name[1:].split(".")[0]
+        base = name[1:].split(".", maxsplit=1)[0]
         value = Value(type_, None if base.isdigit() else base)
         self.values[name] = value
         return value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agentkern.compiler.ir.core import Kernel, Op, Value
+from agentkern.compiler.ir.core import Kernel, Op, Value, VerifyRule
 
 
 class IrError(ValueError):
@@ -31,13 +31,17 @@ def _check(op: Op, stage: str) -> None:
             if required and name not in op.attrs:
                 raise IrError(op, f"lacks the attribute `{name}`")
     if spec.rule is not None:
-        try:
-            wrong = spec.rule(op)
-        except (ArithmeticError, AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
-            # Rules take operands and attributes of the right kind for granted; text from outside may hold any.
-            raise IrError(op, "operands or attributes of the wrong kind") from error
-        if wrong is not None:
-            raise IrError(op, wrong)
+        _check_rule(op, spec.rule)
+
+
+def _check_rule(op: Op, rule: VerifyRule) -> None:
+    try:
+        wrong = rule(op)
+    except (ArithmeticError, AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
+        # Rules take operands and attributes of the right kind for granted; text from outside may hold any.
+        raise IrError(op, "operands or attributes of the wrong kind") from error
+    if wrong is not None:
+        raise IrError(op, wrong)
 
 
 def _check_region(ops: Sequence[Op], visible: set[Value], stage: str) -> None:
