@@ -39,7 +39,7 @@ class GpuKernel:
         self.device = Device("cuda", device_index)
         self._driver = driver()
         with self._driver.on_device(device_index):
-            module = _module(cubin, device_index)
+            module = module_of(cubin, device_index)
             self._functions = {
                 launch.function: self._driver.function(module, launch.function, launch.shared_bytes)
                 for launch in abi.launches
@@ -91,7 +91,8 @@ def check_layout(abi: KernelAbi, cubin: bytes) -> None:
             raise WrongLayout(f"`{launch.function}` takes parameters of {found} bytes, the ABI packs {wanted}")
 
 
-def _module(cubin: bytes, device_index: int) -> ctypes.c_void_p:
+def module_of(cubin: bytes, device_index: int) -> ctypes.c_void_p:
+    """Return the module of `cubin` on GPU `device_index`, whose context is current; loaded at the first call."""
     key = (device_index, hashlib.blake2b(cubin, digest_size=16).digest())
     with _lock:
         if key not in _modules:

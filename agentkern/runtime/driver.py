@@ -165,6 +165,27 @@ class Driver:
             None,
         )
 
+    def upload(self, data: bytes | bytearray | memoryview) -> int:
+        """Copy `data` into new memory of the current context and return its address, which 256 divides.
+
+        Errors: DriverError when memory runs out.
+        """
+        address = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(len(data), 1)))
+        source = (ctypes.c_char * len(data)).from_buffer_copy(data)
+        self.call("cuMemcpyHtoD_v2", address, source, ctypes.c_size_t(len(data)))
+        return address.value
+
+    def download(self, address: int, n_bytes: int) -> bytes:
+        """Return the `n_bytes` at `address`, once all work before has ended."""
+        target = ctypes.create_string_buffer(n_bytes)
+        self.call("cuMemcpyDtoH_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(n_bytes))
+        return target.raw[:n_bytes]
+
+    def free(self, address: int) -> None:
+        """Give back what `upload` took."""
+        self.call("cuMemFree_v2", ctypes.c_uint64(address))
+
     def synchronize(self, stream: int) -> None:
         """Wait for all work on `stream`.
 

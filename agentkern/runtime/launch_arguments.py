@@ -31,6 +31,16 @@ def pack_launches(abi: KernelAbi, call: BoundCall) -> tuple[PackedLaunch, ...]:
     return tuple(launch for launch in packed if launch.blocks > 0)
 
 
+def count_bytes(value: int) -> bytes:
+    """Return a size or stride as the generated functions take it."""
+    return value.to_bytes(8, "little", signed=True)
+
+
+def address_bytes(value: int) -> bytes:
+    """Return an address as the generated functions take it."""
+    return value.to_bytes(8, "little")
+
+
 def _pack(launch: Launch, call: BoundCall) -> PackedLaunch:
     return PackedLaunch(
         function=launch.function,
@@ -44,11 +54,11 @@ def _pack(launch: Launch, call: BoundCall) -> PackedLaunch:
 def _bytes_of(argument: Argument, call: BoundCall) -> bytes:
     match argument.kind:
         case "pointer":
-            return call.tensor(argument.name).view.pointer.to_bytes(8, "little")
+            return address_bytes(call.tensor(argument.name).view.pointer)
         case "size":
-            return call.sizes[argument.name].to_bytes(8, "little", signed=True)
+            return count_bytes(call.sizes[argument.name])
         case "stride":
-            return call.tensor(argument.name).view.strides[argument.axis].to_bytes(8, "little", signed=True)
+            return count_bytes(call.tensor(argument.name).view.strides[argument.axis])
         case "scalar":
             return call.scalar(argument.name).data
         case _:

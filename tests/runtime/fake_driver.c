@@ -1,12 +1,16 @@
-/* A CUDA driver that does nothing but write down what it is asked, to test the calls on a machine without a GPU. */
+/* A CUDA driver that writes down what it is asked, to test the calls on a machine without a GPU. Its memory is the
+   host's; of kernels it knows one, `scale`, which multiplies by a number, and that on command it faults or hangs. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LOG_BYTES 65536
 static char log_text[LOG_BYTES];
 static size_t log_used;
 static void *current;
-static int argument_widths[16], n_arguments;
+static int argument_widths[16], n_arguments, faulted;
+static char function_name[64];
 
 #define NOTE(...) \
   log_used += (size_t)snprintf(log_text + log_used, LOG_BYTES - log_used, __VA_ARGS__)
@@ -47,6 +51,7 @@ int cuModuleLoadData(void **module, const void *image) {
 int cuModuleGetFunction(void **function, void *module, const char *name) {
   *function = (void *)0x7d0000000002ull;
   NOTE("function %llx %s\n", (unsigned long long)module, name);
+  snprintf(function_name, sizeof function_name, "%s", name);
   return 0;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *function) {
@@ -68,11 +73,28 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     NOTE(" %llx", value);
   }
   NOTE("\n");
+  if (!n_arguments && !strcmp(function_name, "scale")) {
+    const float *x = *(const float **)arguments[0];
+    float *out = *(float **)arguments[1], factor = *(float *)arguments[3];
+    for (long long i = 0; i < *(long long *)arguments[2]; i++) out[i] = x[i] * factor;
+    faulted = factor == 666.0f;
+    while (factor == 777.0f) sleep(1);
+  }
   return shared_bytes == 666 ? 719 : 0;
 }
-int cuStreamSynchronize(void *stream) { NOTE("synchronize %llx\n", (unsigned long long)stream); return 0; }
+int cuStreamSynchronize(void *stream) {
+  NOTE("synchronize %llx\n", (unsigned long long)stream);
+  return faulted ? 700 : 0;
+}
+int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
+  *address = (unsigned long long)aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return *address ? 0 : 2;
+}
+int cuMemFree_v2(unsigned long long address) { free((void *)address); return 0; }
+int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) { memcpy((void *)to, from, bytes); return 0; }
+int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) { memcpy(to, (void *)from, bytes); return 0; }
 int cuGetErrorName(int status, const char **name) {
-  *name = status == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR";
+  *name = status == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
   return 0;
 }
 int cuGetErrorString(int status, const char **text) { (void)status; *text = "as the test wants it"; return 0; }

@@ -1,16 +1,11 @@
 """Launches reach the driver as the ABI says; on a GPU they compute."""
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 import torch
 
-from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, Variant
-from agentkern.compiler.ir import dims
-from agentkern.dsl.dtypes import DTYPES
+from agentkern.compiler.abi import KernelAbi
 from agentkern.runtime import device, driver
 from agentkern.runtime.device import GpuKernel, WrongLayout, check_layout
 from agentkern.runtime.driver import Driver, DriverError, GpuInfo, NoDriver
@@ -18,59 +13,7 @@ from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
 from agentkern.runtime.signature import signature_of
 from agentkern.runtime.tensor_view import Device
 from agentkern.runtime.tensors import bind_call
-from tests.runtime.signatures import signature, tensor
-
-COMPILER = shutil.which("cc") or shutil.which("g++")
-I64, F32 = DTYPES["i64"], DTYPES["f32"]
-
-SCALE = """
-extern "C" __global__ void __launch_bounds__(128, 1) scale(const float* x, float* out, long long n, float factor) {
-  long long i = blockIdx.x * 128ll + threadIdx.x;
-  if (i < n) out[i] = __fmul_rn(x[i], factor);
-}
-"""
-
-# Writes through 100 KiB of dynamic shared memory, which needs the function attribute.
-REVERSE = """
-extern "C" __global__ void __launch_bounds__(1024, 1) reverse(const float* x, float* out, long long n, float factor) {
-  extern __shared__ __align__(1024) unsigned char ak_smem[];
-  float* tile = (float*)ak_smem;
-  for (int i = threadIdx.x; i < n; i += 1024) tile[n - 1 - i] = x[i];
-  __syncthreads();
-  for (int i = threadIdx.x; i < n; i += 1024) out[i] = __fmul_rn(tile[i], factor);
-}
-"""
-
-
-def abi(function: str, blocks: str, threads: int, shared_bytes: int = 0) -> KernelAbi:
-    sig = signature(tensor("x", "f32", "N"), tensor("out", "f32", "N", "out"), ScalarParam("factor", F32, 2.0))
-    arguments = (
-        Argument("pointer", "x", F32),
-        Argument("pointer", "out", F32),
-        Argument("size", "N", I64),
-        Argument("scalar", "factor", F32),
-    )
-    launch = Launch(function, dims.parse(blocks), threads, shared_bytes, arguments)
-    return KernelAbi(function, sig.params, sig.sizes, (), (launch,), Variant(alignment=4))
-
-
-SCALE_ABI = abi("scale", "(N + 127) // 128", 128)
-REVERSE_ABI = abi("reverse", "1", 1024, shared_bytes=100 * 1024)
-
-
-@pytest.fixture(scope="module")
-def fake_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    if COMPILER is None:
-        pytest.skip("toolchain: no C compiler")
-    shared_object = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
-    source = Path(__file__).parent / "fake_driver.c"
-    subprocess.run([COMPILER, "-x", "c", "-shared", "-fPIC", "-o", shared_object, source], check=True)
-    library = ctypes.CDLL(str(shared_object))
-    library.fake_log.restype = ctypes.c_char_p
-    library.fake_set_current.argtypes = (ctypes.c_void_p,)
-    for width in (8, 8, 8, 4):
-        library.fake_expect_argument(width)
-    return library
+from tests.runtime.gpu_kernels import REVERSE, REVERSE_ABI, SCALE, SCALE_ABI, abi
 
 
 @pytest.fixture

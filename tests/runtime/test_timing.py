@@ -22,7 +22,7 @@ from agentkern.runtime.timing import (
     measure,
     speedup,
 )
-from tests.runtime.test_device import SCALE, SCALE_ABI
+from tests.runtime.gpu_kernels import SCALE, SCALE_ABI
 
 FEW = Budget(warmup_rounds=1, rounds_min=4, rounds_max=8, seconds=60.0, spread=0.0)
 H200 = Ceilings(
