@@ -155,3 +155,11 @@ def test_race_through_overlapping_buffers_is_found(sample, start, clean):
     whole, part = Buffer("whole", host, writable=True), Buffer("part", host[start:], writable=True)
     report = sample("races").launch("block_flag", 3, 32, 0, [part, whole, 1])
     assert {f.kind for f in report.findings} == (set() if clean else {FindingKind.RACE_BLOCKS})
+
+
+def test_shuffle_does_not_order_memory_and_syncwarp_does(sample, marked_line):
+    found = only(sample("races").launch("shuffle_orders_nothing", 1, 32, 0, [words(1, "word"), words(32), 0]))
+    assert (found.kind, found.line) == (FindingKind.RACE_THREADS, marked_line("races", "shuffle_orders_nothing"))
+    assert found.other is not None
+    assert found.other.thread != 0
+    assert sample("races").launch("shuffle_orders_nothing", 1, 32, 0, [words(1, "word"), words(32), 1]).clean

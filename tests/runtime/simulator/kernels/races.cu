@@ -104,3 +104,17 @@ extern "C" __global__ void __launch_bounds__(64, 1) global_handover(unsigned* sc
         ak_st_u32(out + blockIdx.x, ak_ld_u32(scratch + blockIdx.x));  // @global_handover_read
     }
 }
+
+// All lanes read one word and shuffle, which orders no memory; then lane 0 writes it, after __syncwarp if `sync`.
+extern "C" __global__ void __launch_bounds__(32, 1) shuffle_orders_nothing(unsigned* word, unsigned* out,
+                                                                           long long sync) {
+    unsigned v = ak_ld_u32(word);
+    v = __shfl_xor_sync(0xffffffffu, v, 1);
+    if (sync) {
+        __syncwarp();
+    }
+    if (threadIdx.x == 0) {
+        ak_st_u32(word, v);  // @shuffle_orders_nothing
+    }
+    ak_st_u32(out + threadIdx.x, v);
+}

@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(32, 1) runaway(unsigned* out, long 
         __trap();  // @trap
     }
     if (which == 4) {
-        v = 5 / (v - threadIdx.x);
+        v = 5u / ak_ld_u32(out);
     }
     ak_st_u32(out + 1 + threadIdx.x, v);
 }
