@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentkern.compiler.ir.interpreter import InterpreterError, interpret
-from agentkern.tools.verify_buffers import inspect, lay_out, outputs_of
-from agentkern.tools.verify_model import Call, ExecutionError, Program, Run, RunOptions, signature_of
+from agentkern.compiler.ir.reference_formats import Raw
+from agentkern.tools.verify_buffers import initial, inspect, lay_out, outputs_of, poison
+from agentkern.tools.verify_model import Call, ExecutionError, Program, Run, RunOptions, concrete, signature_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,19 @@ class InterpreterExecutor:
         except InterpreterError as e:
             raise ExecutionError(str(e)) from e
         return Run(outputs_of(signature, buffers), (), inspect(signature, buffers))
+
+
+def run_interpreter(program: Program, call: Call) -> dict[str, Raw]:
+    """Return the interpreter's outputs. Errors: BuildError."""
+    kernel = program.tile(call.sizes)
+    signature = signature_of(kernel)
+    tensors: dict[str, Raw] = {}
+    for param in signature.tensors:
+        if param.access == "in":
+            tensors[param.name] = call.tensors[param.name]
+        elif param.access == "scratch":
+            tensors[param.name] = poison(param.dtype, concrete(param.shape, call.sizes), 0)
+        else:
+            tensors[param.name] = initial(param, call, 0).copy()
+    interpret(kernel, tensors, call.sizes, call.scalars)
+    return {p.name: tensors[p.name] for p in signature.outputs}

@@ -26,6 +26,7 @@ from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, decode
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_compare import describe, ulp_distances
 from agentkern.tools.verify_criterion import Criterion
+from agentkern.tools.verify_executors import run_interpreter
 from agentkern.tools.verify_model import Arrays, Case, Program, signature_of
 from agentkern.tools.verify_subject import (
     Outcome,
@@ -36,7 +37,6 @@ from agentkern.tools.verify_subject import (
     not_applicable,
     not_run,
     passed,
-    run_interpreter,
     try_controls,
 )
 

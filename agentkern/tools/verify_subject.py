@@ -8,14 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from agentkern.compiler.ir.interpreter import interpret
-from agentkern.compiler.ir.reference_formats import Raw
 from agentkern.tools.inputs import Kind
 from agentkern.tools.results import CheckRecord, Mismatch
-from agentkern.tools.verify_buffers import initial, poison
 from agentkern.tools.verify_cases import Plan, make_case
 from agentkern.tools.verify_compare import first_difference
 from agentkern.tools.verify_controls import CONTROLS
+from agentkern.tools.verify_executors import run_interpreter
 from agentkern.tools.verify_model import (
     Arrays,
     Call,
@@ -27,7 +25,6 @@ from agentkern.tools.verify_model import (
     Scalars,
     Signature,
     Sizes,
-    concrete,
     signature_of,
 )
 
@@ -51,22 +48,6 @@ class Oracle:
         # the call is kept too: an id is only unique while its object lives
         self.answers[id(call)] = (call, answer)
         return answer
-
-
-def run_interpreter(program: Program, call: Call) -> dict[str, Raw]:
-    """Return the interpreter's outputs. Errors: BuildError."""
-    kernel = program.tile(call.sizes)
-    signature = signature_of(kernel)
-    tensors: dict[str, Raw] = {}
-    for param in signature.tensors:
-        if param.access == "in":
-            tensors[param.name] = call.tensors[param.name]
-        elif param.access == "scratch":
-            tensors[param.name] = poison(param.dtype, concrete(param.shape, call.sizes), 0)
-        else:
-            tensors[param.name] = initial(param, call, 0).copy()
-    interpret(kernel, tensors, call.sizes, call.scalars)
-    return {p.name: tensors[p.name] for p in signature.outputs}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,56 @@
+"""Build corpus kernels for packs. Needs the compiler and NVRTC, no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
+from agentkern.compiler.schedule import Schedule
+from agentkern.runtime.build import build
+from agentkern.runtime.nvrtc import NvrtcOptions
+from evals.kernel_packs import CORPUS, Built, PackedKernel, cubin_name
+
+FILES: Mapping[str, str] = {
+    "vector_add": "elementwise/vector_add/kernel.py",
+    "vector_add_bf16": "elementwise/vector_add/kernel.py",
+    "rms_norm": "norm/rms_norm/kernel.py",
+    "per_token_cast_e4m3": "quant/per_token_cast_e4m3/kernel.py",
+}
+
+
+def request_of(kernel: str, statics: Mapping[str, int], target: str) -> CompileRequest:
+    """Return the request for one corpus kernel."""
+    path = CORPUS / FILES[kernel]
+    return CompileRequest(path.read_text(), str(Path("corpus") / FILES[kernel]), kernel, target, statics)
+
+
+def builds(kernel: str, statics: Mapping[str, int], target: str, count: int) -> tuple[CompileResult, tuple[Built, ...]]:
+    """Return the default compilation, and up to `count` builds of it, the default schedule first.
+
+    Errors: RuntimeError if one is refused.
+    """
+    request = request_of(kernel, statics, target)
+    first = _compiled(request)
+    assert first.kernel is not None
+    found: tuple[Schedule | None, ...] = schedules(first.kernel, request.variant, count) if count > 1 else (None,)
+    results = [first if k == 0 else _compiled(replace(request, schedule=s)) for k, s in enumerate(found)]
+    return first, tuple(_build(kernel, statics, target, k, result) for k, result in enumerate(results))
+
+
+def _build(kernel: str, statics: Mapping[str, int], target: str, number: int, result: CompileResult) -> Built:
+    made = build(result.cuda, NvrtcOptions(target), None)
+    assert result.abi is not None
+    assert result.schedule is not None
+    resources = {r.name: asdict(r) for r in made.resources}
+    name, schedule = cubin_name(made.cubin), result.schedule.to_json()
+    packed = PackedKernel(kernel, dict(statics), number, schedule, result.abi, name, resources)
+    return Built(packed, made.cubin, result.cuda)
+
+
+def _compiled(request: CompileRequest) -> CompileResult:
+    result = compile_kernel(request)
+    if result.status != "ok":
+        raise RuntimeError(f"{request.kernel} {dict(request.dims)}: {'; '.join(d.message for d in result.diagnostics)}")
+    return result

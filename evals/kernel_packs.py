@@ -1,0 +1,126 @@
+"""Kernels built ahead of time: cubins with their calling conventions in one folder, for GPU machines without NVRTC.
+
+A pack is a folder with `pack.json` and one file per cubin, named by its digest. Packs are made from source and never
+committed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import SizeInfo
+from agentkern.dsl.dtypes import DTYPES
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class PackedKernel:
+    """One build. `schedule_number` counts from the default, 0."""
+
+    kernel: str
+    statics: Mapping[str, int]
+    schedule_number: int
+    schedule: Mapping[str, Any]
+    abi: KernelAbi
+    cubin_name: str
+    resources: Mapping[str, Any]
+
+    def cubin(self, folder: Path) -> bytes:
+        """Read the machine code."""
+        return (folder / self.cubin_name).read_bytes()
+
+    def text(self, folder: Path) -> str:
+        """Read the CUDA text."""
+        return (folder / self.cubin_name).with_suffix(".cu").read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A build with the files it becomes."""
+
+    packed: PackedKernel
+    cubin: bytes
+    text: str
+
+
+def write_pack(folder: Path, kernels: Iterable[Built], extra: Mapping[str, Any]) -> None:
+    """Write cubins, texts and their table; `extra` goes into the table as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for built in kernels:
+        packed, file = built.packed, folder / built.packed.cubin_name
+        file.write_bytes(built.cubin)
+        file.with_suffix(".cu").write_text(built.text)
+        row = {name: getattr(packed, name) for name in PackedKernel.__slots__ if name != "abi"}
+        rows.append({**row, "abi": abi_to_json(packed.abi)})
+    (folder / "pack.json").write_text(json.dumps({"kernels": rows, **extra}))
+
+
+def read_pack(folder: Path) -> tuple[list[PackedKernel], dict[str, Any]]:
+    """Return the builds of a pack and what else its table holds."""
+    table = json.loads((folder / "pack.json").read_text())
+    rows = table.pop("kernels")
+    return [PackedKernel(**{**row, "abi": abi_from_json(row["abi"])}) for row in rows], table
+
+
+def cubin_name(cubin: bytes) -> str:
+    """Name a cubin by its digest."""
+    return f"{hashlib.sha256(cubin).hexdigest()[:24]}.cubin"
+
+
+def abi_to_json(abi: KernelAbi) -> dict[str, Any]:
+    """Return a calling convention as plain values; extents as text, dtypes by name."""
+    return {
+        "name": abi.name,
+        "params": [_param_to_json(p) for p in abi.params],
+        "sizes": [asdict(size) for size in abi.sizes],
+        "statics": [list(pair) for pair in abi.statics],
+        "launches": [_launch_to_json(launch) for launch in abi.launches],
+        "variant": asdict(abi.variant),
+    }
+
+
+def abi_from_json(data: Mapping[str, Any]) -> KernelAbi:
+    """Read `abi_to_json` back."""
+    variant = Variant(tuple(data["variant"]["strided"]), data["variant"]["alignment"])
+    return KernelAbi(
+        data["name"],
+        tuple(_param_from_json(p) for p in data["params"]),
+        tuple(SizeInfo(**size) for size in data["sizes"]),
+        tuple((name, value) for name, value in data["statics"]),
+        tuple(_launch_from_json(launch) for launch in data["launches"]),
+        variant,
+    )
+
+
+def _param_to_json(param: TensorParam | ScalarParam) -> dict[str, Any]:
+    if isinstance(param, ScalarParam):
+        return {"name": param.name, "dtype": param.dtype.name, "default": param.default}
+    shape = [str(extent) for extent in param.shape]
+    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access}
+
+
+def _param_from_json(data: Mapping[str, Any]) -> TensorParam | ScalarParam:
+    if "shape" not in data:
+        return ScalarParam(data["name"], DTYPES[data["dtype"]], data["default"])
+    shape = tuple(dims.parse(text) for text in data["shape"])
+    return TensorParam(data["name"], DTYPES[data["dtype"]], shape, data["access"])
+
+
+def _launch_to_json(launch: Launch) -> dict[str, Any]:
+    arguments = [{"kind": a.kind, "name": a.name, "dtype": a.dtype.name, "axis": a.axis} for a in launch.arguments]
+    plain = {name: getattr(launch, name) for name in ("function", "threads", "shared_bytes")}
+    return {**plain, "blocks": str(launch.blocks), "arguments": arguments}
+
+
+def _launch_from_json(data: Mapping[str, Any]) -> Launch:
+    arguments = tuple(Argument(a["kind"], a["name"], DTYPES[a["dtype"]], a["axis"]) for a in data["arguments"])
+    return Launch(data["function"], dims.parse(data["blocks"]), data["threads"], data["shared_bytes"], arguments)
