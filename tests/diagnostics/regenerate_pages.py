@@ -1,8 +1,7 @@
-"""Write the `Reported` block of every page anew from its wrong kernel: `python -m tests.diagnostics.regenerate_pages`."""
+"""Write every page's `Reported` block anew: `python -m tests.diagnostics.regenerate_pages`."""
 
 from agentkern.diagnostics import render
 from agentkern.diagnostics.pages import PAGES
-
 from tests.diagnostics.page_cases import pages, reported
 
 

@@ -1,4 +1,5 @@
 import pytest
+
 from agentkern.diagnostics import Edit, Fix, apply_fix
 
 TEXT = "first\nsecond line\r\nthird\n"
@@ -27,5 +28,5 @@ def test_an_edit_may_span_lines():
     ],
 )
 def test_impossible_edits_are_refused(edits: tuple[Edit, ...]):
-    with pytest.raises(ValueError, match="outside|overlap"):
+    with pytest.raises(ValueError, match=r"outside|overlap"):
         apply_fix(TEXT, Fix("bad", edits))

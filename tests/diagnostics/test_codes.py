@@ -1,6 +1,7 @@
 import string
 
 import pytest
+
 from agentkern.diagnostics import CODES, Span, error, status_of
 
 FIELDS = ("hint_text", "instead", "reason", "name")

@@ -1,6 +1,7 @@
 import json
 
 import jsonschema
+
 from agentkern.diagnostics import SCHEMA, Edit, Fix, Label, Span, error, to_json
 
 

@@ -1,9 +1,9 @@
 """Pages are true: the wrong kernel gives what the page says, fixes work, the corrected kernel compiles."""
 
 import pytest
+
 from agentkern.diagnostics import CODES, Page, apply_fix, load_page, render
 from agentkern.diagnostics.pages import PAGES
-
 from tests.diagnostics.page_cases import pages, reported
 
 # Codes of kernel text whose example cannot stand in a page; tests of the front end make them.

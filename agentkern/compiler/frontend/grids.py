@@ -48,6 +48,7 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
     """A loop. Errors: AK105, AK120, AK121, AK408, AK409, AK601."""
     assert isinstance(node, ast.For)
     if node.orelse:
+        forget(lw, node)
         lw.fail("AK105", node.orelse[0], what="`else` of a loop", instead="write its statements behind the loop")
     call = node.iter
     if not isinstance(call, ast.Call):

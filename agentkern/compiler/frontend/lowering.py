@@ -84,6 +84,7 @@ class Lowering:
         self.in_module = False
         self.dim_values: dict[str, int] = {}
         self.first_statement = 1
+        self.imported: set[str] = set()
 
     # Diagnostics
 

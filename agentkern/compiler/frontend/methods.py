@@ -130,6 +130,8 @@ def method(lw: Lowering, value: FrontValue, node: ast.Call) -> FrontValue:
         return reshape(lw, value, _positional(lw, node, "x.reshape(t, -1, 128)"), node)
     if name == "transpose" and isinstance(value, Tile):
         return _transpose_call(lw, value, node)
+    for item in [*node.args, *(keyword.value for keyword in node.keywords)]:
+        lw.evaluate(item)
     return _no_attribute(lw, value, node.func, node)
 
 
@@ -181,7 +183,9 @@ def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: as
     receiver = lw.source.exact(node.value)
     offered = [*METHODS, "reshape", "transpose", "T"] if isinstance(value, Tile) else []
     near = difflib.get_close_matches(name, offered, 1, 0.7)
-    if name in OPERATIONS and isinstance(value, Tile):
+    if name in offered and call is None:
+        hint = f"call it: `{receiver}.{name}(...)`"
+    elif name in OPERATIONS and isinstance(value, Tile):
         hint = f"write `ak.{name}({receiver}, ...)`"
         if call is not None and lw.prefix:
             given = [receiver, *map(lw.source.exact, call.args), *map(lw.source.exact, call.keywords)]

@@ -102,7 +102,9 @@ def _import_from(lw: Lowering, node: ast.ImportFrom) -> None:
         if alias.name == "*":
             for public in PUBLIC:
                 lw.bind(public, public_value(lw, public, node))
+            lw.imported.update(PUBLIC)
             continue
+        lw.imported.add(name)
         lw.bind(name, public_value(lw, alias.name, alias))
 
 
@@ -117,8 +119,13 @@ def _assign(lw: Lowering, target: ast.expr, value: ast.expr) -> None:
     lw.fail("AK107", target, what="this assignment")
 
 
+def _is_defined(lw: Lowering, name: str) -> bool:
+    """Whether the file itself defines a name; imported ones may be shadowed, as in Python."""
+    return name in lw.scopes[0] and name not in lw.imported and not isinstance(lw.scopes[0][name], Poison)
+
+
 def _bind(lw: Lowering, target: ast.Name, node: ast.expr, value: FrontValue) -> None:
-    if target.id in lw.scopes[0] and not isinstance(lw.scopes[0][target.id], Poison):
+    if _is_defined(lw, target.id):
         lw.bind(target.id, POISON)
         lw.fail("AK114", target, name=target.id, what="name at module level")
     match value:
@@ -137,7 +144,7 @@ def _bind(lw: Lowering, target: ast.Name, node: ast.expr, value: FrontValue) -> 
 def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
     values = [_decorator(lw, decorator) for decorator in node.decorator_list]
     is_kernel = bool(values)
-    if node.name in lw.scopes[0]:
+    if _is_defined(lw, node.name):
         what = "kernel" if node.name in kernels else "name at module level"
         lw.diagnostics.append(error("AK114", lw.header(node), name=node.name, what=what))
     lw.bind(node.name, PythonName(node.name, "kernel" if is_kernel else "function"))

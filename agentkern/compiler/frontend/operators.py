@@ -115,7 +115,8 @@ def binary(
         _check_shift(lw, found, nodes)
     tiles = common(lw, found, nodes, node, row.text)
     if row.text == "/" and tiles[0].dtype.is_integer:
-        edits = tuple(e for v, at in zip(found, nodes, strict=True) if not isinstance(v, Number) for e in _as_f32(lw, at))
+        typed = [at for value, at in zip(found, nodes, strict=True) if not isinstance(value, Number)]
+        edits = tuple(edit for at in typed for edit in _as_f32(lw, at))
         fixes = (Fix("convert to f32", edits),) if edits else ()
         lw.fail("AK506", node, fixes=fixes)
     for tile, at in zip(tiles, nodes, strict=True):
@@ -158,6 +159,9 @@ def _compile_time(
 def _run_time_sizes(
     lw: Lowering, row: OperatorRow, values: list[Number | Extent], nodes: list[ast.expr], node: Located
 ) -> FrontValue:
+    if row.text == "/":
+        text = " // ".join(map(lw.source.exact, nodes))
+        lw.fail("AK506", node, fixes=(lw.source.replace(node, text, "divide and round down"),))
     tiles: list[FrontValue] = [
         size_tile(lw, v, at) if isinstance(v, Extent) and not v.static else v
         for v, at in zip(values, nodes, strict=True)

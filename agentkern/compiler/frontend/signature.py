@@ -61,10 +61,10 @@ def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, S
     pairs += list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
     seen: set[str] = set()
     for argument, default in pairs:
-        lw.bind(argument.arg, POISON)
         try:
             if argument.arg in seen:
                 lw.fail("AK114", argument, name=argument.arg, what="parameter")
+            lw.bind(argument.arg, POISON)
             seen.add(argument.arg)
             if not argument.arg.isascii():
                 lw.fail("AK123", argument, name=argument.arg)

@@ -1,0 +1,77 @@
+"""All errors of a kernel come at once, each once, and nothing follows from an error already reported."""
+
+from __future__ import annotations
+
+from agentkern.diagnostics import apply_fix
+from tests.compiler.frontend.kernels import accepted, codes, lower, text_of
+
+SIGNATURE = "x: ak.In[ak.f32, T, H], i: ak.In[ak.i32, T, H], out: ak.Out[ak.f32, T, H]"
+
+
+def test_independent_errors_are_all_reported():
+    body = (
+        "for t in ak.grid(T):\n"
+        "    a = ak.fmax(x[t, :], 0)\n"
+        "    b = x[t, :] + i[t, :]\n"
+        "    c = ak.sum(rows, axis=1)\n"
+        "    d = x[t, :, 0] + undefined\n"
+        "    out[t, :] = a + b + c + d\n"
+        "    i[t, :] = 0"
+    )
+    assert codes(lower(text_of(SIGNATURE, body))) == ["AK202", "AK205", "AK201", "AK208", "AK201", "AK311"]
+
+
+def test_nothing_follows_from_an_unknown_name():
+    body = "y = nothing\nz = y + 1\nfor t in ak.grid(T):\n    w = z[t].foo(y)\n    out[t, z] = w.T + z * w"
+    assert codes(lower(text_of(SIGNATURE, body))) == ["AK201"]
+
+
+def test_a_rejected_loop_hides_what_it_would_bind_and_write():
+    body = "for t in ak.steps(T):\n    y = x[t, :]\n    out[t, :] = y\nz = y + 1"
+    assert codes(lower(text_of(SIGNATURE, body))) == ["AK601"]
+
+
+def test_a_store_of_a_rejected_value_counts_as_written():
+    assert codes(lower(text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = nothing"))) == ["AK201"]
+
+
+def test_a_missing_import_is_one_error_and_the_rest_is_checked():
+    text = text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :] + nothing").replace(
+        "import agentkern as ak\n", ""
+    )
+    first, second = lower(text).diagnostics
+    assert (first.code, second.code) == ("AK201", "AK201")
+    assert codes(lower(apply_fix(text, first.fixes[0]))) == ["AK201"]
+
+
+def test_an_undefined_size_is_one_error_and_its_fix_compiles():
+    text = text_of(SIGNATURE.replace("T", "ROWS"), "for t in ak.grid(ROWS):\n    out[t, :] = x[t, :]")
+    (found,) = lower(text).diagnostics
+    assert found.code == "AK203"
+    accepted(apply_fix(text, found.fixes[0]))
+
+
+def test_fixes_of_several_errors_compile_one_after_another():
+    text = text_of(
+        SIGNATURE,
+        "for t in range(T):\n    y = max(x[t, :], i[t, :])\n    out[t, :] = 0 < y.astype(ak.bf16) < 1",
+    )
+    for _ in range(10):
+        found = lower(text).diagnostics
+        if not found:
+            break
+        text = apply_fix(text, found[0].fixes[0])
+    assert lower(text).diagnostics == ()
+
+
+def test_a_mixed_dtype_shows_both_sides():
+    (found,) = lower(text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :] * i[t, :]")).diagnostics
+    assert [label.text for label in found.labels] == ["f32", "i32"]
+    assert found.data == {"operator": "*", "left": "f32", "right": "i32", "to": "f32"}
+
+
+def test_a_shape_mismatch_names_the_sizes():
+    (found,) = lower(
+        text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :] + ak.zeros((t, G), ak.f32)")
+    ).diagnostics
+    assert found.message == "shapes (t, H) and (t, G) do not broadcast: `H` and `G` differ"
