@@ -7,9 +7,11 @@ a `CallError` that names the parameter. Reads no element of any tensor.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam, Variant
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.allocation import allocate
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.overlap import same_elements, share_memory
@@ -119,17 +121,23 @@ def bind_call(
     return BoundCall(signature.name, tensors, scalars, sizes, place)
 
 
-def check_variant(variant: Variant, call: BoundCall) -> None:
-    """Check that a build made for `variant` may run `call`.
+def variant_of(kernel: Kernel | KernelAbi, call: BoundCall) -> Variant:
+    """Return the build that fits the call best: strided where it must be, and as aligned as all its rows are."""
+    return fitting_variant(kernel, call.sizes, call.strided, call.alignment)
 
-    Errors: AK704 a tensor that must be contiguous is not; AK711 one that is not aligned enough.
+
+def check_variant(abi: KernelAbi, call: BoundCall) -> None:
+    """Check that this build may run `call`.
+
+    Errors: AK704 a tensor that must be contiguous is not; AK711 a tensor or its rows are not aligned enough.
     """
     for bound in call.tensors:
         name = bound.param.name
-        if bound.strided and name not in variant.strided:
+        if bound.strided and name not in abi.variant.strided:
             raise CallError("AK704", name=name, got=bound.view.strides, expected="contiguous rows")
-        if bound.alignment < min(variant.alignment, WIDEST_ALIGNMENT):
-            raise CallError("AK711", name=name, got=bound.alignment, expected=variant.alignment)
+        rows = fitting_variant(replace(abi, params=(bound.param,)), call.sizes, call.strided, bound.alignment)
+        if rows.alignment < min(abi.variant.alignment, WIDEST_ALIGNMENT):
+            raise CallError("AK711", name=name, got=rows.alignment, expected=abi.variant.alignment)
 
 
 def _device_of(signature: Signature, views: Mapping[str, TensorView], device: Device | None) -> Device:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from agentkern.compiler.abi import ScalarParam, Variant
+from agentkern.compiler.abi import KernelAbi, ScalarParam, Variant
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.signature import Signature
 from agentkern.runtime.tensor_view import Device
-from agentkern.runtime.tensors import BoundCall, bind_call, check_variant
+from agentkern.runtime.tensors import BoundCall, bind_call, check_variant, variant_of
 from tests.runtime.signatures import NORM, signature, tensor
 
 
@@ -18,6 +18,10 @@ def refused(sig: Signature, *positional: object, in_place: frozenset[str] = froz
     with pytest.raises(CallError) as caught:
         bind_call(sig, positional, named, in_place=in_place)
     return caught.value
+
+
+def built(sig: Signature, variant: Variant) -> KernelAbi:
+    return KernelAbi(sig.name, sig.params, sig.sizes, sig.statics, (), variant)
 
 
 def bound(sig: Signature, *positional: object, in_place: frozenset[str] = frozenset(), **named: object) -> BoundCall:
@@ -179,9 +183,9 @@ def test_size_that_is_no_count_is_refused(value: object):
 def test_view_that_is_not_contiguous_is_bound_as_strided():
     call = bound(NORM, torch.zeros(5, 3).T, torch.zeros(5))
     assert call.strided == ("x",)
-    check_variant(Variant(strided=("x",), alignment=4), call)
+    check_variant(built(NORM, Variant(strided=("x",), alignment=4)), call)
     with pytest.raises(CallError, match="AK704"):
-        check_variant(Variant(alignment=4), call)
+        check_variant(built(NORM, Variant(alignment=4)), call)
 
 
 def test_stride_of_an_axis_of_extent_one_does_not_matter():
@@ -257,8 +261,19 @@ def test_build_for_wider_alignment_refuses_the_call():
     sig = signature(tensor("x", "f32", "T"))
     call = bound(sig, torch.zeros(64)[1:9])
     with pytest.raises(CallError, match="AK711"):
-        check_variant(Variant(alignment=16), call)
-    check_variant(Variant(alignment=4), call)
+        check_variant(built(sig, Variant(alignment=16)), call)
+    check_variant(built(sig, Variant(alignment=4)), call)
+
+
+@pytest.mark.parametrize(("row", "alignment"), [(8, 16), (6, 8), (5, 4)])
+def test_rows_of_run_time_length_count_for_the_build(row: int, alignment: int):
+    sig = signature(tensor("x", "f32", "T, H"))
+    call = bound(sig, torch.zeros(3, row))
+    assert variant_of(built(sig, Variant()), call) == Variant(alignment=alignment)
+    check_variant(built(sig, Variant(alignment=alignment)), call)
+    if alignment < 16:
+        with pytest.raises(CallError, match="AK711"):
+            check_variant(built(sig, Variant(alignment=2 * alignment)), call)
 
 
 def test_output_over_an_input_is_refused_unless_allowed_in_place():
