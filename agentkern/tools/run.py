@@ -9,15 +9,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agentkern.compiler.abi import ScalarParam, TensorParam
+from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import InterpreterError, interpret
 from agentkern.compiler.ir.reference_formats import Raw, decode
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
+from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
-from agentkern.runtime.cache import cache_folder
+from agentkern.runtime.build import build as build_cubin
+from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.driver import DriverError, NoDriver, driver
+from agentkern.runtime.gpu_job import JOBS
+from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, image_of, run_on_gpu
+from agentkern.runtime.nvrtc import NvrtcOptions
+from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.signature import Signature
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
@@ -30,6 +37,7 @@ from agentkern.runtime.simulator import (
 from agentkern.runtime.sizes import shape_of, solve_sizes
 from agentkern.runtime.tensor_view import Device
 from agentkern.runtime.tensors import BoundCall, bind_call
+from agentkern.runtime.worker import Worker
 from agentkern.tools.arrays import GivenInputs, Number
 from agentkern.tools.inputs import digest, generate
 from agentkern.tools.progress import Report, silent
@@ -38,6 +46,8 @@ from agentkern.tools.results import OutputRecord, RunResult, diagnostic_record
 from agentkern.tools.verify_model import signature_of
 
 CPU = Device("cpu")
+_GPU_TIMEOUT_S = 60.0
+_CONTIGUOUS = Variant()
 
 
 class Failed(Exception):
@@ -66,6 +76,7 @@ def run(request: RunRequest, inputs: GivenInputs, report: Report = silent) -> Ru
         assert compiled.kernel is not None
         report(None, "prepare inputs")
         call = _bind(compiled.kernel, request, inputs)
+        compiled = _fit(compiled, call, request)
         outputs = _outputs(call)
         bound_at = time.perf_counter()
         report(None, f"run on {request.device}")
@@ -97,19 +108,28 @@ def preview(param_dtype: str, raw: Raw) -> str:
     return f"[{first}{more}]{nans}"
 
 
-def _compile(request: RunRequest) -> CompileResult:
+def _compile(request: RunRequest, variant: Variant = _CONTIGUOUS) -> CompileResult:
     try:
         schedule = schedule_from_json(request.schedule) if request.schedule is not None else None
     except ScheduleError as e:
         raise Failed(error("AK613", Span(request.path), reason=str(e))) from e
+    target = _gpu_target(request.path) if request.device == "cuda" else request.target
     asked = CompileRequest(
-        request.source, request.path, request.kernel, request.target, request.dims, request.settings, schedule
+        request.source, request.path, request.kernel, target, request.dims, request.settings, schedule, variant=variant
     )
     # The interpreter runs what the front end made: nothing below it may matter.
     compiled = compile_kernel(asked, stop_after="simplify" if request.device == "interp" else None)
     if compiled.status != "ok" or compiled.kernel is None:
         raise Failed(*compiled.diagnostics)
     return compiled
+
+
+def _fit(compiled: CompileResult, call: BoundCall, request: RunRequest) -> CompileResult:
+    """Compile once more where the tensors need a build with other assumptions than the first one made."""
+    if compiled.abi is None:
+        return compiled
+    variant = fitting_variant(compiled.abi, call.sizes, call.strided, call.alignment)
+    return compiled if variant == compiled.abi.variant else _compile(request, variant)
 
 
 def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall:
@@ -207,8 +227,37 @@ def _run_simulator(compiled: CompileResult, call: BoundCall, request: RunRequest
             raise Failed(error("AK901", Span(request.path), reason=launched.findings[0].message))
 
 
-def _run_gpu(_compiled: CompileResult, _call: BoundCall, request: RunRequest) -> None:
-    raise Failed(error("AK806", Span(request.path), reason="running there is not wired up"))
+def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> None:
+    assert compiled.abi is not None
+    span = Span(request.path)
+    worker = Worker(JOBS, os.environ)
+    try:
+        options = NvrtcOptions(_gpu_target(request.path))
+        built = build_cubin(compiled.cuda, options, Cache(cache_folder(os.environ)))
+        images = {name: image_of(array) for name, array in _arrays(call).items()}
+        scalars = {scalar.name: scalar.value for scalar in call.scalars}
+        program = GpuProgram(compiled.abi, built.cubin)
+        run_on_gpu(worker, program, images, call.sizes, scalars, timeout_s=_GPU_TIMEOUT_S)
+    except (NoDriver, DriverError) as e:
+        raise Failed(error("AK806", span, reason=str(e))) from e
+    except NvrtcMissing as e:
+        raise Failed(error("AK807", span, reason=str(e))) from e
+    except GpuRunFailed as e:
+        late = error("AK810", span, seconds=_GPU_TIMEOUT_S)
+        raise Failed(late if e.kind == "timed_out" else error("AK901", span, reason=str(e))) from e
+    finally:
+        worker.close()
+
+
+def _gpu_target(path: str) -> str:
+    """The architecture of the first GPU, which decides what is compiled."""
+    try:
+        target = driver().info(0).target
+    except (NoDriver, DriverError) as e:
+        raise Failed(error("AK806", Span(path), reason=str(e))) from e
+    if target is None:
+        raise Failed(error("AK806", Span(path), reason="it is older than any target"))
+    return target
 
 
 _RUN: Mapping[str, Callable[[CompileResult, BoundCall, RunRequest], None]] = {

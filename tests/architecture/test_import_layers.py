@@ -19,6 +19,7 @@ LAYERS = (
     "agentkern.compiler.ir",
     "agentkern.compiler.schedule",
     "agentkern.compiler.abi",
+    "agentkern.compiler.variants",
     "agentkern.compiler.frontend",
     "agentkern.compiler.analysis",
     "agentkern.compiler.proofs",

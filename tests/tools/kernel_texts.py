@@ -29,3 +29,15 @@ def add(a: ak.In[ak.f32, N], b: ak.In[ak.f32, N], out: ak.Out[ak.f32, N], scale:
     for n in ak.grid(N):
         out[n] = (a[n] + b[n]) * scale
 """
+
+ROWS = """\
+import agentkern as ak
+
+T, N = ak.dim("T"), ak.dim("N")
+
+
+@ak.kernel
+def double_rows(x: ak.In[ak.bf16, T, N], out: ak.Out[ak.bf16, T, N]):
+    for t, n in ak.grid(T, N):
+        out[t, n] = x[t, n] * 2
+"""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.tools.command_line import agentkern
-from tests.tools.kernel_texts import ADD, RMS_NORM
+from tests.tools.kernel_texts import ADD, RMS_NORM, ROWS
 
 
 @pytest.fixture
@@ -50,6 +50,19 @@ def test_simulator_and_interpreter_give_the_same_bits(norm: Path, rows: int):
     assert [answer.code for answer in answers] == [0, 0]
     digests = [answer.json["outputs"][0]["digest"] for answer in answers]
     assert digests[0] == digests[1]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("width", [1, 8, 31, 64])
+def test_rows_of_a_run_time_length_need_no_alignment(tmp_path: Path, width: int):
+    path = tmp_path / "rows.py"
+    path.write_text(ROWS, encoding="utf-8")
+    answers = [
+        agentkern("run", str(path), "--dim", f"T=5,N={width}", "--device", device, "--json")
+        for device in ("cpu", "interp")
+    ]
+    assert [answer.code for answer in answers] == [0, 0], answers[0].out
+    assert answers[0].json["outputs"] == answers[1].json["outputs"]
 
 
 def test_bf16_travels_as_raw_bits_of_its_width(norm: Path, tmp_path: Path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from agentkern.tools import api
 from agentkern.tools.commands.options import json_option
+from agentkern.tools.explain import explain
 from agentkern.tools.output import finish
 
 
@@ -14,5 +14,5 @@ from agentkern.tools.output import finish
 @json_option
 def command(topic: str, *, as_json: bool) -> None:
     """Show the page of a diagnostic code or of a concept."""
-    result = api.explain(topic)
+    result = explain(topic)
     finish(result, result.text, as_json=as_json)

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentkern.tools import api
 from agentkern.tools.artifacts import ArtifactStore
+from agentkern.tools.check import check
 from agentkern.tools.reference import read, reference
 from agentkern.tools.requests import CheckRequest
 from agentkern.tools.server.arguments import (
@@ -66,7 +66,7 @@ class ToolRow:
 
 async def _check(arguments: CheckArguments, _services: Services, _progress: Progress) -> Answer:
     request = CheckRequest(**arguments.model_dump())
-    result = await asyncio.to_thread(api.check, request)
+    result = await asyncio.to_thread(check, request)
     return brief("check", result.model_dump(mode="json"))
 
 
