@@ -263,6 +263,9 @@ def together(lw: Lowering, tiles: list[Tile], nodes: list[ast.expr], node: Locat
     """Tiles broadcast to one shape. Errors: AK207."""
     shape = broadcast_shape([tile.shape for tile in tiles])
     if isinstance(shape, Mismatch):
+        waiting = lw.open_division((shape.left, shape.right))
+        if waiting is not None:
+            lw.fail("AK803", node, name=waiting)
         shapes = [tile for tile in tiles if tile.shape]
         left, right = shapes[0], next(t for t in reversed(shapes))
         lw.fail(

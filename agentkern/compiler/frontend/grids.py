@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from agentkern.compiler.frontend.values import (
     POISON,
     BlockVar,
     Extent,
+    FrontValue,
     Function,
     Module,
     Nothing,
@@ -52,7 +54,8 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
         lw.fail("AK105", node.orelse[0], what="`else` of a loop", instead="write its statements behind the loop")
     call = node.iter
     if not isinstance(call, ast.Call):
-        _not_a_loop(lw, node)
+        _over_tuple(lw, node)
+        return
     match _callee(lw, call.func):
         case Function("grid"):
             _grid(lw, node, call)
@@ -71,6 +74,29 @@ def _callee(lw: Lowering, node: ast.expr) -> object:
             return POISON
         return public_value(lw, node.attr, node)
     return lw.evaluate(node)
+
+
+def _over_tuple(lw: Lowering, node: ast.For) -> None:
+    match lw.evaluate(node.iter):
+        case Tuple(items):
+            _unroll(lw, node, items)
+        case Poison():
+            forget(lw, node)
+        case _:
+            _not_a_loop(lw, node)
+
+
+def _unroll(lw: Lowering, node: ast.For, items: Sequence[FrontValue]) -> None:
+    """The body once per value."""
+    if len(items) > MAX_UNROLLED:
+        forget(lw, node)
+        lw.fail("AK409", node.iter, count=len(items), limit=MAX_UNROLLED)
+    if not isinstance(node.target, ast.Name):
+        forget(lw, node)
+        lw.fail("AK121", node.target, reason="an unrolled loop has one variable", hint="write one name")
+    for item in items:
+        lw.bind(node.target.id, item)
+        lw.run(node.body)
 
 
 def _not_a_loop(lw: Lowering, node: ast.For) -> NoReturn:
@@ -99,11 +125,7 @@ def _range(lw: Lowering, node: ast.For, call: ast.Call) -> None:
     if len(steps) > MAX_UNROLLED:
         forget(lw, node)
         lw.fail("AK409", call, count=len(steps), limit=MAX_UNROLLED)
-    if not isinstance(node.target, ast.Name):
-        lw.fail("AK121", node.target, reason="`range` gives one value")
-    for number in steps:
-        lw.bind(node.target.id, Number(number))
-        lw.run(node.body)
+    _unroll(lw, node, [Number(number) for number in steps])
 
 
 def _range_of_run_time(lw: Lowering, node: ast.For, call: ast.Call, item: ast.expr, value: object) -> None:

@@ -14,7 +14,7 @@ from agentkern.compiler.frontend.source import Located, Source
 from agentkern.compiler.frontend.values import POISON, BlockVar, Extent, FrontValue, Poison, Tile
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Builder, SizeInfo, Value
-from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.dims import Dim, FloorDiv
 from agentkern.compiler.ir.tile_ops import TILE_OPS
 from agentkern.compiler.ir.types import TileType
 from agentkern.diagnostics import Diagnostic, Fix, Label, Span, error
@@ -53,6 +53,13 @@ class GridState:
     writes: set[str] = field(default_factory=set)
     names: tuple[str, ...] = ()
     call: ast.Call | None = None
+
+
+def _divisions(extent: int | Dim) -> list[FloorDiv]:
+    """The divisions in an extent that have no number."""
+    if isinstance(extent, int):
+        return []
+    return [atom for monomial, _ in extent.terms for atom in monomial if isinstance(atom, FloorDiv)]
 
 
 class Lowering:
@@ -190,6 +197,12 @@ class Lowering:
         values = [value for name in names if isinstance(value := self.lookup(name), Extent)]
         found = [name for value in values for name in dims.symbols(value.extent)]
         return [name for name in dict.fromkeys(found) if name in self.sizes and self.sizes[name].static]
+
+    def open_division(self, extents: Sequence[int | Dim]) -> str | None:
+        """A static size without a number that is divided in one of the extents: equality waits for the number."""
+        divided = [atom for extent in extents for atom in _divisions(extent)]
+        names = [name for atom in divided for side in (atom.numerator, atom.denominator) for name in dims.symbols(side)]
+        return next((name for name in names if name in self.sizes and self.sizes[name].static), None)
 
     def visible_names(self) -> list[str]:
         """Every name in scope, to offer the nearest one."""

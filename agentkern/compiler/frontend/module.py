@@ -143,7 +143,10 @@ def _bind(lw: Lowering, target: ast.Name, node: ast.expr, value: FrontValue) -> 
 
 def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
     values = [_decorator(lw, decorator) for decorator in node.decorator_list]
-    is_kernel = bool(values)
+    helper = any(
+        isinstance(d, ast.Attribute | ast.Name) and ast.unparse(d).endswith("inline") for d in node.decorator_list
+    )
+    is_kernel = bool(values) and not helper
     if _is_defined(lw, node.name):
         what = "kernel" if node.name in kernels else "name at module level"
         lw.diagnostics.append(error("AK114", lw.header(node), name=node.name, what=what))

@@ -213,6 +213,7 @@ def handle_compare(lw: Lowering, node: ast.expr) -> FrontValue:
     if any(isinstance(o, ast.In | ast.NotIn) for o in node.ops):
         lw.fail("AK106", node, what="`in`", instead="compare with each value and join with `|`")
     if any(isinstance(o, ast.Is | ast.IsNot) for o in node.ops):
+        lw.need(node.left)
         lw.fail("AK106", node, what="`is`", instead="compare values with `==`")
     values = lw.need(node.left, *node.comparators)
     nodes = [node.left, *node.comparators]

@@ -124,6 +124,9 @@ def reshape(lw: Lowering, tile: Tile, arguments: list[Argument], node: ast.expr)
     extents = [_extent_of(lw, argument.value, argument.node, signed=True) for argument in arguments]
     shape = _resolve(lw, tile, extents, node)
     if dims.product(shape) != dims.product(tile.shape):
+        waiting = lw.open_division((*shape, *tile.shape))
+        if waiting is not None:
+            lw.fail("AK803", node, name=waiting)
         have, want = extent_text(dims.product(tile.shape)), extent_text(dims.product(shape))
         reason = f"`{have}` elements are not `{want}`"
         lw.fail("AK212", node, got=shape_text(tile.shape), wanted=shape_text(shape), reason=reason)

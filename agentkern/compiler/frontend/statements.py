@@ -50,7 +50,7 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
     match lw.evaluate(target.value):
         case Tensor() as tensor:
             if isinstance(value, Poison):
-                _note_write(lw, tensor)
+                _note_mentioned(lw, target)
                 # The subscripts are still checked.
                 for item in ast.walk(target.slice):
                     if isinstance(item, ast.Name):
@@ -58,7 +58,7 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
                 return
             store(lw, tensor, target, value, value_node)
         case Poison():
-            return
+            _note_mentioned(lw, target)
         case Tile():
             name = lw.source.text_of(target.value)
             lw.fail("AK313", target, name=name)
@@ -66,9 +66,11 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
             lw.fail("AK223", target.value, what=describe(other), operation="a store", hint_text="store to an `ak.Out`")
 
 
-def _note_write(lw: Lowering, tensor: Tensor) -> None:
+def _note_mentioned(lw: Lowering, node: ast.AST) -> None:
+    """Count the tensors that a rejected store names as written: no second error follows."""
+    names = [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
     if lw.grid is not None:
-        lw.grid.writes.add(tensor.name)
+        lw.grid.writes.update(name for name in names if isinstance(lw.lookup(name), Tensor))
 
 
 def _assign(lw: Lowering, node: ast.stmt) -> None:
@@ -124,7 +126,9 @@ def _expression(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.Expr)
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
         return
-    lw.need_one(node.value)
+    if isinstance(lw.evaluate(node.value), Poison):
+        _note_mentioned(lw, node)
+        raise Poisoned
     lw.fail("AK119", node)
 
 

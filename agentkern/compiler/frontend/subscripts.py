@@ -264,6 +264,9 @@ def _stored_value(lw: Lowering, tensor: Tensor, value: FrontValue, node: ast.exp
 
 
 def _wrong_shape(lw: Lowering, found: list[Entry], tile: Tile, wanted: Shape, node: ast.Subscript, reason: str) -> None:
+    waiting = lw.open_division((*tile.shape, *wanted))
+    if waiting is not None:
+        lw.fail("AK803", node, name=waiting)
     kept = [entry for entry in found if entry.kind in (":", "+", "slice", "block")]
     for axis, entry in enumerate(kept):
         without = wanted[:axis] + wanted[axis + 1 :]

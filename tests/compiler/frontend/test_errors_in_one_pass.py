@@ -35,6 +35,20 @@ def test_a_store_of_a_rejected_value_counts_as_written():
     assert codes(lower(text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = nothing"))) == ["AK201"]
 
 
+def test_a_rejected_store_counts_as_written():
+    rejected = "for t in ak.grid(T):\n    out.reshape(T * H)[t] = 0.0\n    x[t, :]"
+    assert codes(lower(text_of(SIGNATURE, rejected))) == ["AK601", "AK119"]
+    assert codes(lower(text_of(SIGNATURE, "for t in ak.grid(T):\n    ak.store(out[t, :], 0.0)"))) == ["AK601"]
+
+
+def test_shapes_that_wait_for_a_static_number_say_so():
+    text = text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :].reshape(t, H // G, G).reshape(t, H)")
+    (found,) = lower(text).diagnostics
+    assert (found.code, found.data["name"]) == ("AK803", "H")
+    accepted(text, {"H": 64, "G": 16})
+    assert codes(lower(text, {"H": 64, "G": 15})) == ["AK212"]
+
+
 def test_a_missing_import_is_one_error_and_the_rest_is_checked():
     text = text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :] + nothing").replace(
         "import agentkern as ak\n", ""

@@ -168,6 +168,7 @@ def test_an_open_static_size_means_the_same_as_its_number(expression: str):
 STATEMENTS = {
     "z = x\nz += y": lambda x, y: x + y,
     "z = x\nfor k in range(1, 4):\n    z = z * 2 + k": lambda x, y: ((x * 2 + 1) * 2 + 2) * 2 + 3,
+    "z = x\nfor k in (1, 2.0, H):\n    z = z * k": lambda x, y: x * 16,
     "if H > 4 and not H > 100:\n    z = x\nelse:\n    z = y": lambda x, y: x,
     "z, u = y, x\nz, u = u, z\nz = z + 0 * u": lambda x, y: x,
     'z = x\n"""Comments may be strings."""\npass': lambda x, y: x,

@@ -17,11 +17,12 @@ SLOW = {"AK104", "AK605"}
 SEEDS = [ast.parse(page.right) for page in pages() if page.right and page.code not in SLOW]
 EXPRESSIONS = [n for tree in SEEDS for n in ast.walk(tree) if isinstance(n, ast.expr) and not isinstance(n, ast.Slice)]
 EXTRA = """
-t, H, T, x, out, x[t, :], x[0], x[-1], x[:, 0], x[t, None], x[..., 0], out[t], -1, 0, 2.5, 1e400, -0.0, True, None, "a",
-t.index, t.ordinal, t.start, ak.inf, ak.f32, ak.e4m3, (t, H), (), ak.sum(x[t, :]), ak.absmax(x[t, :], axis=-1),
-x[t, :].T, x[t, :].reshape(t, -1), x[t, :].transpose(1, 0), ak.each(T), ak.where(x[t, :] > 0, x[t, :], 0), ~(x[t, :] > 0), 1 / H,
-H * 1.5, T / 2, T + H, H.to(ak.f32), T < H, 2**200, 1 << 70, [1], {1: 2}, ak.sqrt(2), ak.maximum(H, T), 
-x[t, 1:], x[t, ::2], x[t, :][:, 0:1], ak.grid(T), ak, float(x), range(3), x if H else t, x[t, :] @ x, not x, x and t, 1 < x < 2, f"{x}"
+t, H, T, x, out, x[t, :], x[0], x[-1], x[:, 0], x[t, None], x[..., 0], out[t], -1, 0, 2.5, 1e400, -0.0, True,
+None, "a", t.index, t.ordinal, t.start, ak.inf, ak.f32, ak.e4m3, (t, H), (), ak.sum(x[t, :]), ak.absmax(x[t,
+:], axis=-1), x[t, :].T, x[t, :].reshape(t, -1), x[t, :].transpose(1, 0), ak.each(T), ak.where(x[t, :] > 0,
+x[t, :], 0), ~(x[t, :] > 0), 1 / H, H * 1.5, T / 2, T + H, H.to(ak.f32), T < H, 2**200, 1 << 70, [1], {1: 2},
+ak.sqrt(2), ak.maximum(H, T), x[t, 1:], x[t, ::2], x[t, :][:, 0:1], ak.grid(T), ak, float(x), range(3), x if H
+else t, x[t, :] @ x, not x, x and t, 1 < x < 2, f"{x}"
 """
 EXPRESSIONS += ast.parse(f"[{EXTRA}]", mode="eval").body.elts
 STATEMENTS = [
