@@ -12,6 +12,7 @@ from typing import Any
 
 _MAX_VERSION = (1, 0)
 _FLAG_READ_ONLY = 1
+_LEGACY_DEFAULT_STREAM = 1
 
 
 class NotDLPack(Exception):
@@ -85,7 +86,8 @@ def read_dlpack(producer: Any, stream: int | None) -> DLPackTensor:
 
 def _export(producer: Any, stream: int | None) -> object:
     code, _ = producer.__dlpack_device__()
-    arguments = {"stream": stream} if int(code) in _CUDA_DEVICES else {}
+    # DLPack calls the default stream 1, since 0 could be either of CUDA's two.
+    arguments = {"stream": _LEGACY_DEFAULT_STREAM if stream == 0 else stream} if int(code) in _CUDA_DEVICES else {}
     try:
         try:
             return producer.__dlpack__(max_version=_MAX_VERSION, **arguments)

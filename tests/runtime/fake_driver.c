@@ -16,8 +16,9 @@ static char function_name[64];
   log_used += (size_t)snprintf(log_text + log_used, LOG_BYTES - log_used, __VA_ARGS__)
 
 const char *fake_log(void) { return log_text; }
-void fake_reset(void) { log_used = 0; log_text[0] = 0; current = 0; }
+void fake_reset(void) { log_used = 0; log_text[0] = 0; current = 0; n_arguments = 0; }
 void fake_set_current(void *context) { current = context; }
+void fake_expect_nothing(void) { n_arguments = 0; }
 void fake_expect_argument(int width) { argument_widths[n_arguments++] = width; }
 
 int cuInit(unsigned flags) { return (int)flags; }

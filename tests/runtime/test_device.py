@@ -19,6 +19,8 @@ from tests.runtime.gpu_kernels import REVERSE, REVERSE_ABI, SCALE, SCALE_ABI, ab
 @pytest.fixture
 def fake(fake_library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     fake_library.fake_reset()
+    for width in (8, 8, 8, 4):
+        fake_library.fake_expect_argument(width)
     monkeypatch.setattr(driver, "_open", lambda: fake_library)
     started = Driver()
     monkeypatch.setattr(device, "driver", lambda: started)

@@ -1,0 +1,87 @@
+"""A kernel as a function over tensors on a GPU: check, choose the build, launch on the caller's stream, return outputs.
+
+Builds are made by a function that the caller gives and kept by class: static sizes, strides, alignment, device.
+Compiles nothing itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentkern.compiler.abi import KernelAbi, Variant
+from agentkern.compiler.ir.core import Kernel
+from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.device import GpuKernel, current_stream
+from agentkern.runtime.signature import Signature
+from agentkern.runtime.tensors import BoundCall, bind_call, check_variant, variant_of
+
+
+@dataclass(frozen=True, slots=True)
+class BuildClass:
+    """What a build is made for: calls that agree in all of it share one."""
+
+    statics: tuple[tuple[str, int], ...]
+    variant: Variant
+    device_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBuild:
+    """What the builder returns: machine code for the device, and how to call it."""
+
+    abi: KernelAbi
+    cubin: bytes
+
+
+class CallableKernel:
+    """A kernel as a function over tensors. Safe for several threads."""
+
+    def __init__(
+        self, signature: Signature, kernel: Kernel | KernelAbi, builder: Callable[[BuildClass], DeviceBuild]
+    ) -> None:
+        """Make a function of `signature`; `kernel` tells which rows have run-time length, see `variant_of`."""
+        self._signature = signature
+        self._kernel = kernel
+        self._builder = builder
+        self._lock = threading.Lock()
+        self._loaded: dict[BuildClass, GpuKernel] = {}
+
+    def __call__(self, *positional: object, **named: object) -> object:
+        """Run the kernel; outputs that are not given are allocated and returned, one as itself, several as a tuple.
+
+        Errors: AK7xx for a call that does not fit; NoDriver; DriverError; what the builder raises.
+        """
+        call = bind_call(self._signature, positional, named, stream=_stream_of_caller())
+        if call.device.kind != "cuda":
+            first = call.tensors[0].param.name if call.tensors else self._signature.name
+            raise CallError("AK701", name=first, got=call.device, expected="a GPU")
+        self._kernel_for(call).launch(call)
+        made = [b.view.owner for b in call.tensors if b.allocated and b.param.access == "out"]
+        return made[0] if len(made) == 1 else tuple(made) if made else None
+
+    @property
+    def builds(self) -> int:
+        """How many builds the calls so far needed."""
+        return len(self._loaded)
+
+    def _kernel_for(self, call: BoundCall) -> GpuKernel:
+        static_names = [info.name for info in self._signature.sizes if info.static]
+        statics = tuple((name, call.sizes[name]) for name in static_names)
+        wanted = BuildClass(statics, variant_of(self._kernel, call), call.device.index)
+        # Compiling under the lock: two threads that want the same build make it once.
+        with self._lock:
+            if wanted not in self._loaded:
+                build = self._builder(wanted)
+                check_variant(build.abi, call)
+                self._loaded[wanted] = GpuKernel(build.abi, build.cubin, wanted.device_index)
+            return self._loaded[wanted]
+
+
+def _stream_of_caller() -> int | None:
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return None
+    return current_stream(torch.cuda.current_device())
