@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 from pydantic import Field
@@ -13,13 +13,18 @@ from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
-from agentkern.runtime.cache import cache_folder
+from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.driver import DriverError, NoDriver, driver
+from agentkern.runtime.gpu_job import JOBS
+from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
+from agentkern.runtime.worker import Worker
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.requests import Device, KernelRequest, Numerics, Target, Value
 from agentkern.tools.results import CheckRecord, VerifyResult, diagnostic_record
 from agentkern.tools.sources import UsageError, usage_error
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
+from agentkern.tools.verify_device import DeviceExecutor
 from agentkern.tools.verify_model import BuildError, Executor
 from agentkern.tools.verify_program import CompiledProgram, program_of
 from agentkern.tools.verify_reference import Reference, ReferenceFailure, parse_reference
@@ -54,6 +59,11 @@ def verify(
 
     Errors: UsageError for an unknown size, a wrong criterion, schedule or reference.
     """
+    environment = os.environ if environment is None else environment
+    try:
+        request = _on_gpu(request) if request.device == "cuda" else request
+    except (NoDriver, DriverError) as e:
+        return _without_verdict(request, (error("AK806", Span(request.path), reason=str(e)),))
     program = program_of(_compile_request(request))
     if not isinstance(program, CompiledProgram):
         return _without_verdict(request, program)
@@ -65,18 +75,18 @@ def verify(
     first = program.first_result(request.dims)
     if first.status != "ok":
         return _without_verdict(request, first.diagnostics)
-    folder = cache_folder(os.environ if environment is None else environment)
     try:
-        executor, tracker = _executors(request, program, folder)
+        with _executors(request, program, environment) as (executor, tracker):
+            subject = make_subject(program, executor, tracker, program.sizes, options)
+            result = run_checks(subject, options, report)
     except SimulatorUnavailableError as e:
         return _without_verdict(request, (error("AK808", Span(request.path), reason=str(e)),))
-    try:
-        subject = make_subject(program, executor, tracker, program.sizes, options)
-        result = run_checks(subject, options, report)
+    except NvrtcMissing as e:
+        return _without_verdict(request, (error("AK807", Span(request.path), reason=str(e)),))
+    except NoDriver as e:
+        return _without_verdict(request, (error("AK806", Span(request.path), reason=str(e)),))
     except BuildError as e:
         return _without_verdict(request, (error("AK901", Span(request.path), reason=str(e)),))
-    except ReferenceFailure as e:
-        return _without_verdict(request, (error("AK811", Span(request.path), reason=str(e)),))
     return result.model_copy(update={"kernel_id": first.kernel_id})
 
 
@@ -136,11 +146,41 @@ def _criterion(request: VerifyRequest) -> Criterion:
     return Criterion()
 
 
-def _executors(request: VerifyRequest, program: CompiledProgram, folder: Path) -> tuple[Executor, Executor | None]:
-    """Return what runs the kernel, and what looks for races. Errors: SimulatorUnavailableError."""
-    host_compiler()
+@contextmanager
+def _executors(
+    request: VerifyRequest, program: CompiledProgram, environment: Mapping[str, str]
+) -> Generator[tuple[Executor, Executor | None]]:
+    """Give what runs the kernel, and what looks for races, as long as both are needed.
+
+    Errors: SimulatorUnavailableError on the CPU; on a GPU the simulator may be missing.
+    """
+    folder = cache_folder(environment)
     simulator = SimulatorExecutor(program, folder)
-    return simulator, simulator
+    if request.device == "cpu":
+        host_compiler()
+        yield simulator, simulator
+        return
+    worker = Worker(JOBS, environment)
+    try:
+        yield DeviceExecutor(program, request.target, Cache(folder), worker), _tracker(simulator)
+    finally:
+        worker.close()
+
+
+def _tracker(simulator: SimulatorExecutor) -> SimulatorExecutor | None:
+    try:
+        host_compiler()
+    except SimulatorUnavailableError:
+        return None
+    return simulator
+
+
+def _on_gpu(request: VerifyRequest) -> VerifyRequest:
+    """Return the request for the architecture of the first GPU. Errors: NoDriver; DriverError."""
+    target = driver().info(0).target
+    if target is None:
+        raise NoDriver("it is older than any target")
+    return VerifyRequest.model_validate({**request.model_dump(), "target": target})
 
 
 def _without_verdict(request: VerifyRequest, diagnostics: tuple[Diagnostic, ...]) -> VerifyResult:

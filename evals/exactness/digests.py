@@ -1,7 +1,7 @@
 """Compare the bits that a GPU computes with the interpreter's, by digests made on another machine.
 
     python -m evals.exactness.digests make FOLDER [--target sm_90a]     compiler, NVRTC, CPU: cubins and wanted digests
-    python -m evals.exactness.digests check FOLDER RESULT.json          a GPU, torch; neither NVRTC nor z3
+    python -m evals.exactness.digests check FOLDER RESULT.json          a GPU; neither NVRTC nor torch
     python -m evals.exactness.digests check FOLDER RESULT.json --device cpu      the CPU simulator
 
 `make` runs the interpreter over every corpus kernel, shape and kind of input, and builds every schedule. `check` makes
@@ -14,19 +14,26 @@ import argparse
 import datetime
 import itertools
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.order import ORDER_VERSION
+from agentkern.runtime.driver import driver
+from agentkern.runtime.gpu_job import JOBS
+from agentkern.runtime.simulator import host_compiler
+from agentkern.runtime.worker import Worker
 from agentkern.tools.inputs import KINDS, Kind, digest
 from agentkern.tools.verify_cases import make_call
+from agentkern.tools.verify_device import run_cubin
 from agentkern.tools.verify_executors import run_interpreter
 from agentkern.tools.verify_model import Call, Run, RunOptions, Signature, signature_of
-from agentkern.tools.verify_simulator import abi_signature
+from agentkern.tools.verify_simulator import SimulatorExecutor, abi_signature
 from evals.kernel_packs import Built, PackedKernel, read_pack, write_pack
 
 SEED = 2026
@@ -115,26 +122,14 @@ Runner = Callable[[PackedKernel, Call, int], Run]
 
 
 def gpu_runner(folder: Path) -> tuple[Runner, dict[str, Any]]:
-    """Run cubins on GPU 0."""
-    import torch  # the GPU machine's  # noqa: PLC0415
-
-    from agentkern.runtime.driver import driver  # noqa: PLC0415
-    from agentkern.tools.verify_device import run_on_gpu  # noqa: PLC0415
-
-    info = driver().info(0)
-    machine = {
-        "gpu": info.name,
-        "driver_cuda": ".".join(map(str, info.driver_version)),
-        "torch": torch.__version__,
-    }
-    return lambda row, call, which: run_on_gpu(row.abi, row.cubin(folder), call, which), machine
+    """Run cubins on GPU 0, in a worker process."""
+    info, worker = driver().info(0), Worker(JOBS, os.environ)
+    machine = {"gpu": info.name, "driver_cuda": ".".join(map(str, info.driver_version))}
+    return lambda row, call, which: run_cubin(worker, row.abi, row.cubin(folder), call, which), machine
 
 
 def simulator_runner(folder: Path) -> tuple[Runner, dict[str, Any]]:
     """Run the same CUDA texts on the CPU simulator, in permuted orders."""
-    from agentkern.compiler.driver import CompileResult  # noqa: PLC0415
-    from agentkern.runtime.simulator import host_compiler  # noqa: PLC0415
-    from agentkern.tools.verify_simulator import SimulatorExecutor  # noqa: PLC0415
 
     @dataclass(frozen=True)
     class One:

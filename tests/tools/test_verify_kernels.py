@@ -112,3 +112,26 @@ def test_a_static_size_without_a_number_and_a_wrong_kernel_get_no_verdict() -> N
     wrong = verify(request_of(source=KERNEL.replace("axis=1", "axis=5")))
     assert (wrong.verdict, wrong.status) == ("not_run", "rejected")
     assert {c.status for c in wrong.checks} == {"not_run"}
+
+
+def test_a_gpu_that_is_not_there_is_unavailable_and_nothing_counts_as_run() -> None:
+    if gpu_is_there():
+        pytest.skip("this machine has a GPU")
+    result = verify(request_of(device="cuda"))
+    assert (result.verdict, result.status) == ("not_run", "unavailable")
+    assert [d.code for d in result.diagnostics] == ["AK806"]
+
+
+@pytest.mark.gpu
+def test_a_kernel_text_is_bit_exact_on_the_gpu() -> None:
+    if not gpu_is_there():
+        pytest.skip("no GPU")
+    result = verify(request_of(device="cuda"))
+    assert result.verdict == "bit_exact"
+
+
+def gpu_is_there() -> bool:
+    try:
+        return driver().device_count > 0
+    except NoDriver:
+        return False
