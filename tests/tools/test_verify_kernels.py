@@ -11,6 +11,7 @@ import pytest
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.schedule import Schedule
+from agentkern.runtime.driver import NoDriver, driver
 from agentkern.tools.sources import UsageError
 from agentkern.tools.verify import VerifyRequest, verify
 from agentkern.tools.verify_model import Sizes
@@ -124,10 +125,7 @@ def test_a_gpu_that_is_not_there_is_unavailable_and_nothing_counts_as_run() -> N
 
 @pytest.mark.gpu
 def test_a_kernel_text_is_bit_exact_on_the_gpu() -> None:
-    if not gpu_is_there():
-        pytest.skip("no GPU")
-    result = verify(request_of(device="cuda"))
-    assert result.verdict == "bit_exact"
+    assert verify(request_of(device="cuda")).verdict == "bit_exact"
 
 
 def gpu_is_there() -> bool:
