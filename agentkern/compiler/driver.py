@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, Variant
 from agentkern.compiler.codegen.cuda import kernel_arguments, print_cuda
@@ -22,7 +22,7 @@ from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
 from agentkern.compiler.passes.plan import candidate_schedules, check_schedule, default_schedule
 from agentkern.compiler.passes.unsupported import UnsupportedError
-from agentkern.compiler.pipeline import LEGALISE, LOWER, Pass, PassContext
+from agentkern.compiler.pipeline import LEGALISE, LOWER, VERIFIED, Pass, PassContext
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
 from agentkern.compiler.schedule import Schedule, ScheduleError
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
@@ -45,7 +45,7 @@ class CompileRequest:
     settings: Mapping[str, Scalar] = field(default_factory=dict)
     schedule: Schedule | None = None
     numerics: str = "portable"
-    variant: Variant = Variant()
+    variant: Variant = field(default_factory=Variant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CompileResult:
     lines: Mapping[int, int] = field(default_factory=dict)
     abi: KernelAbi | None = None
     schedule: Schedule | None = None
-    proofs: ProofReport = ProofReport(())
+    proofs: ProofReport = field(default_factory=lambda: ProofReport(()))
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     kernel_id: str = ""
 
@@ -81,7 +81,7 @@ class _Clock:
         self.times: dict[str, float] = {}
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
+    def phase(self, name: str) -> Generator[None]:
         start = time.perf_counter()
         try:
             yield
@@ -129,10 +129,7 @@ def compile_text(text: str, request: CompileRequest, *, stop_after: str | None =
 
 
 def _with_front(result: CompileResult, diagnostics: tuple[Diagnostic, ...], report: ProofReport) -> CompileResult:
-    return CompileResult(
-        result.status, (*diagnostics, *result.diagnostics), result.kernel, result.legal, result.texts, result.lines,
-        result.abi, result.schedule, report, result.timings_ms, result.kernel_id,
-    )  # fmt: skip
+    return replace(result, diagnostics=(*diagnostics, *result.diagnostics), proofs=report)
 
 
 def legalise(kernel: Kernel) -> Kernel:
@@ -167,45 +164,49 @@ def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_af
 
 
 def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
+    """Run the passes that a kernel of its stage still needs, verified after each stage, and print."""
     texts: dict[str, str] = {"ir": print_kernel(kernel)} if kernel.stage == "tile" else {}
     legal, current, schedule = kernel, kernel, request.schedule
     context = PassContext(schedule or Schedule(()), request.variant)
-    for step in LEGALISE if kernel.stage == "tile" else ():
+    for step in _passes_from(kernel.stage):
+        if step is LOWER[0]:
+            legal = current
+            with clock.phase("schedule"):
+                schedule = schedule or default_schedule(legal, request.variant)
+                check_schedule(legal, schedule)
+            context = PassContext(schedule, request.variant)
         with clock.phase(step.name):
             current = step.run(current, context)
-        if step.name == stop_after:
-            return CompileResult("ok", (), kernel, current, texts | {stop_after: print_kernel(current)}, timings_ms=clock.times)
-    if kernel.stage == "tile":
-        legal = current
-        with clock.phase("schedule"):
-            schedule = schedule or default_schedule(legal, request.variant)
-            check_schedule(legal, schedule)
-        context = PassContext(schedule, request.variant)
-    for step in _remaining(kernel):
-        with clock.phase(step.name):
-            current = step.run(current, context)
-        with clock.phase("verify"):
-            verify_kernel(current)
-            if current.stage == "placed":
-                texts["placed"] = print_kernel(current)
-        if step.name == stop_after:
-            return CompileResult("ok", (), kernel, legal, texts | {stop_after: print_kernel(current)}, timings_ms=clock.times)
+        if step in VERIFIED:
+            with clock.phase("verify"):
+                verify_kernel(current)
+        if current.stage == "placed":
+            texts["placed"] = print_kernel(current)
+        if stop_after == step.name:
+            texts[step.name] = print_kernel(current)
+            return CompileResult("ok", (), kernel, legal, texts, timings_ms=clock.times)
     with clock.phase("print"):
         texts["gpu"] = print_kernel(current)
-        strided = request.variant.strided
-        printed = print_cuda(current, ARCHITECTURES[request.target], request.source.split("\n"), strided)
+        source = request.source.split("\n")
+        printed = print_cuda(current, ARCHITECTURES[request.target], source, request.variant.strided)
         texts["cuda"] = printed.text
-    abi = _abi(current, request.variant)
     return CompileResult(
-        "ok", (), kernel, legal, texts, printed.lines, abi, schedule, ProofReport(()), clock.times,
-        _kernel_id(kernel.name, printed.text),
-    )  # fmt: skip
+        status="ok",
+        diagnostics=(),
+        kernel=kernel,
+        legal=legal,
+        texts=texts,
+        lines=printed.lines,
+        abi=_abi(current, request.variant),
+        schedule=schedule,
+        timings_ms=clock.times,
+        kernel_id=_kernel_id(kernel.name, printed.text),
+    )
 
 
-def _remaining(kernel: Kernel) -> tuple[Pass, ...]:
+def _passes_from(stage: str) -> tuple[Pass, ...]:
     """Passes that a kernel of this stage still needs."""
-    done = {"tile": 0, "placed": 2, "gpu": 3}[kernel.stage]
-    return LOWER[done:]
+    return {"tile": (*LEGALISE, *LOWER), "placed": LOWER[2:], "gpu": ()}[stage]
 
 
 def _kernel_id(name: str, text: str) -> str:

@@ -56,3 +56,6 @@ LOWER: tuple[Pass, ...] = (
     Pass("lower_to_threads", lambda kernel, c: lower_to_threads(kernel, c.variant)),  # PLACED to GPU
 )
 """TILE to GPU under a schedule."""
+
+VERIFIED: tuple[Pass, ...] = (LEGALISE[-1], *LOWER)
+"""Passes whose output the driver verifies; tests verify after every one."""

@@ -19,7 +19,10 @@ MAX_ALIGNMENT = 16
 
 
 def fitting_variant(
-    kernel: Kernel | KernelAbi, sizes: Mapping[str, int], strided: tuple[str, ...] = (), address_alignment: int = MAX_ALIGNMENT
+    kernel: Kernel | KernelAbi,
+    sizes: Mapping[str, int],
+    strided: tuple[str, ...] = (),
+    address_alignment: int = MAX_ALIGNMENT,
 ) -> Variant:
     """The variant for a call: `address_alignment` is what every tensor's address is a multiple of, in bytes."""
     alignment = gcd(address_alignment, MAX_ALIGNMENT)

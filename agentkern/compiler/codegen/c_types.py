@@ -39,7 +39,9 @@ def float_literal(number: float, dtype: DType) -> str:
         return f"__uint_as_float({'0xff800000u' if number < 0 else '0x7f800000u'})"
     rounded = struct.unpack("<f", struct.pack("<f", number))[0]
     text = repr(rounded)
-    shortest = next((f"{rounded:.{digits}g}" for digits in range(1, 10) if _reads_as(f"{rounded:.{digits}g}", rounded)), text)
+    shortest = next(
+        (f"{rounded:.{digits}g}" for digits in range(1, 10) if _reads_as(f"{rounded:.{digits}g}", rounded)), text
+    )
     if "e" not in shortest and "." not in shortest:
         shortest += ".0"
     return f"{shortest}f"

@@ -20,7 +20,15 @@ _F32: dict[str, str] = {
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
-_INDEX = {"index_add": "+", "index_sub": "-", "index_mul": "*", "index_shr": ">>", "index_and": "&", "quotient": "/", "remainder": "%"}
+_INDEX = {
+    "index_add": "+",
+    "index_sub": "-",
+    "index_mul": "*",
+    "index_shr": ">>",
+    "index_and": "&",
+    "quotient": "/",
+    "remainder": "%",
+}
 _BOOL = {
     "and": "({0} && {1})", "or": "({0} || {1})", "xor": "({0} != {1})", "not": "!{0}",
     "maximum": "({0} || {1})", "minimum": "({0} && {1})",
@@ -125,12 +133,14 @@ def _through_f32(source: DType, result: DType) -> str:
     if result.name == "f64":
         if source.is_float:
             return f"ak_cvt_f64_f32({_WIDEN[source.name]})"
-        return _F64["u64" if source.name == "u64" else "i64"].format("(long long){0}" if source.name != "u64" else "{0}")
+        return _F64["u64" if source.name == "u64" else "i64"].format(
+            "(long long){0}" if source.name != "u64" else "{0}"
+        )
     if source.name == "f64" and not result.is_float:
         return "({0} != 0.0)" if result.kind == "bool" else f"ak_cvt_{result.name}_f64({{0}})"
     if source.is_float and not result.is_float:
         return cast(DTYPES["f32"], result).format(_WIDEN[source.name])
-    if source.bits <= 16 or source.is_float and source.bits < 64:
+    if source.bits <= 16 or (source.is_float and source.bits < 64):
         return _NARROW[result.name].format(_WIDEN[source.name])
     raise KeyError(f"cast of {source} to {result}")
 

@@ -81,8 +81,10 @@ def _unpack_body(access: VectorAccess) -> str:
 
 def _pack_body(access: VectorAccess) -> str:
     if access.count == 1:
-        return f"return ({access.value_type})({_to_bits(access, 'from[0]')});" if access.bits < 64 else (
-            f"return {_to_bits(access, 'from[0]')};"
+        return (
+            f"return ({access.value_type})({_to_bits(access, 'from[0]')});"
+            if access.bits < 64
+            else (f"return {_to_bits(access, 'from[0]')};")
         )
     lines = [f"{access.value_type} v;"]
     for number, word in enumerate(_words(access)):
@@ -105,7 +107,10 @@ def unpack(access: VectorAccess) -> PreludeFunction:
     """`ak_unpack_T(T* to, V v)`: the elements of one access, lowest address first."""
     return PreludeFunction(
         f"void ak_unpack_{access.suffix}({access.c_type}* to, {access.value_type} v)",
-        "math", _unpack_body(access), "elements of one access, lowest address first", _SOURCE,
+        "math",
+        _unpack_body(access),
+        "elements of one access, lowest address first",
+        _SOURCE,
     )
 
 
@@ -114,5 +119,8 @@ def pack(access: VectorAccess) -> PreludeFunction:
     """`ak_pack_T(const T* from)`: one access made of neighbouring elements."""
     return PreludeFunction(
         f"{access.value_type} ak_pack_{access.suffix}(const {access.c_type}* from)",
-        "math", _pack_body(access), "one access made of neighbouring elements", _SOURCE,
+        "math",
+        _pack_body(access),
+        "one access made of neighbouring elements",
+        _SOURCE,
     )

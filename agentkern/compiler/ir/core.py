@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agentkern.compiler.ir.dims import Dim
-
 Stage = Literal["tile", "placed", "gpu"]
 Location = tuple[int, int, int, int]
 AttrValue = "int | float | str | bool | None | Dim | tuple[AttrValue, ...]"

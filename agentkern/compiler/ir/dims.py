@@ -209,9 +209,7 @@ def substitute(value: int | Dim, values: Mapping[str, int | Dim]) -> int | Dim:
             if isinstance(atom, Symbol):
                 term = mul(term, values[atom.name] if atom.name in values else symbol(atom.name))
             else:
-                term = mul(
-                    term, floordiv(substitute(atom.numerator, values), substitute(atom.denominator, values))
-                )
+                term = mul(term, floordiv(substitute(atom.numerator, values), substitute(atom.denominator, values)))
         total = add(total, term)
     return total
 

@@ -5,11 +5,11 @@ an address (pointer plus element offset) and a register array from index `at` on
 decision.
 """
 
-from agentkern.compiler.ir.core import Op, OpSpec, VerifyRule
+from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
 from agentkern.compiler.ir.types import TileType
 
-GPU = frozenset({"gpu"})
+GPU: frozenset[Stage] = frozenset({"gpu"})
 
 
 def _scalar(op: Op, k: int, what: str) -> str | None:
@@ -107,8 +107,16 @@ _ROWS = (
     _row("remainder", 2, 1, _same_scalar, "a % b of integers that are not negative"),
     _row("note", 0, 0, None, "a comment", text=True),
     _row(
-        "function", 0, 0, None, "one launch's code; `blocks` is an extent over the kernel's sizes", 1,
-        name=True, blocks=True, threads=True, shared_bytes=True,
+        "function",
+        0,
+        0,
+        None,
+        "one launch's code; `blocks` is an extent over the kernel's sizes",
+        1,
+        name=True,
+        blocks=True,
+        threads=True,
+        shared_bytes=True,
     ),
 )
 

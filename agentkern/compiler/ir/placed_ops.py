@@ -5,10 +5,11 @@
 """
 
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Op, OpSpec
+from agentkern.compiler.ir.core import Op, OpSpec, Stage
 from agentkern.compiler.ir.types import BlockType, TileType
 
-TILE = frozenset({"tile", "placed"})
+TILE: frozenset[Stage] = frozenset({"tile", "placed"})
+PLACED: frozenset[Stage] = frozenset({"placed"})
 
 
 def _stream(op: Op) -> str | None:
@@ -39,11 +40,23 @@ def _divide(op: Op) -> str | None:
 
 
 _ELEMENT = frozenset({"elementwise", "arithmetic"})
-_ALL = frozenset({"tile", "placed", "gpu"})
+_ALL: frozenset[Stage] = frozenset({"tile", "placed", "gpu"})
 _ROWS = (
-    OpSpec("stream", TILE, 0, -1, {"kinds": True, "axes": True}, 1, frozenset({"region"}), _stream, "chunks of an axis"),
+    OpSpec(
+        "stream", TILE, 0, -1, {"kinds": True, "axes": True}, 1, frozenset({"region"}), _stream, "chunks of an axis"
+    ),
     OpSpec("yield", TILE, None, 0, {}, 0, frozenset(), None, "what a stream's region reduces"),
-    OpSpec("convert", frozenset({"placed"}), 1, 1, {}, 0, frozenset({"move"}), _convert, "the same elements in another layout"),
+    OpSpec(
+        "convert",
+        PLACED,
+        1,
+        1,
+        {},
+        0,
+        frozenset({"move"}),
+        _convert,
+        "the same elements in another layout",
+    ),
     OpSpec("reciprocal", _ALL, 1, 1, {}, 0, _ELEMENT, _divide, "1 / x correctly rounded, for `divide_by`"),
     OpSpec("divide_by", _ALL, 3, 1, {}, 0, _ELEMENT, _divide, "a / b given b's reciprocal: the bits of the division"),
 )

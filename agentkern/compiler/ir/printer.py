@@ -76,7 +76,7 @@ class _Printer:
             types = ", ".join([self.type_text(v.type) for v in op.results])
             line = f"{left} = {line} : {types}"
         if op.location is not None:
-            line += " @%d:%d-%d:%d" % op.location
+            line += " @{}:{}-{}:{}".format(*op.location)
         self.lines.append(indent + line + (" {" if op.regions else ""))
         for number, region in enumerate(op.regions):
             self.region(region, indent)
@@ -98,7 +98,10 @@ def print_kernel(kernel: Kernel) -> str:
         f"minimum = {size.minimum}, maximum = {attr_text(size.maximum)}}}"
         for size in kernel.sizes
     ]
-    head = [f"agentkern.ir {IR_VERSION}", f"kernel {kernel.stage} @{kernel.name}({params}) {attrs_text(kernel.attrs)} {{"]
+    head = [
+        f"agentkern.ir {IR_VERSION}",
+        f"kernel {kernel.stage} @{kernel.name}({params}) {attrs_text(kernel.attrs)} {{",
+    ]
     printer.lines = head + [f"  {line}" for line in sizes]
     for op in kernel.body:
         printer.op(op, "  ")

@@ -7,12 +7,12 @@ operations are equal: broadcasting is an operation of its own. Subscripts of `lo
 """
 
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Op, OpSpec, VerifyRule
+from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
-TILE = frozenset({"tile", "placed"})
-EVERY = frozenset({"tile", "placed", "gpu"})
+TILE: frozenset[Stage] = frozenset({"tile", "placed"})
+EVERY: frozenset[Stage] = frozenset({"tile", "placed", "gpu"})
 ARITHMETIC = ("add", "sub", "mul", "div", "floor_div", "mod", "maximum", "minimum")
 BITWISE = ("and", "or", "xor")
 SHIFTS = ("shl", "shr")

@@ -218,9 +218,7 @@ def restricted(layout: Layout, axes: Sequence[int]) -> Layout:
                 found.append(replicated(digit.extent))
         return tuple(found)
 
-    return Layout(
-        len(axes), renamed(layout.registers, False), renamed(layout.lanes, True), renamed(layout.warps, True)
-    )
+    return Layout(len(axes), renamed(layout.registers, False), renamed(layout.lanes, True), renamed(layout.warps, True))
 
 
 def distribute(extents: Sequence[int], warps: int, caps: Mapping[int, int]) -> Layout:

@@ -189,9 +189,7 @@ def planned_layout(plan: AxisPlan, numbers: tuple[int, ...]) -> Layout | None:
     if registers is None or lanes is None or warps is None:
         return None
     layout = Layout(len(numbers), registers, lanes, warps)
-    covers = all(
-        have >= plan.extents[number] for have, number in zip(layout.shape, numbers, strict=True)
-    )
+    covers = all(have >= plan.extents[number] for have, number in zip(layout.shape, numbers, strict=True))
     return layout if covers and not _overlaps(layout) else None
 
 

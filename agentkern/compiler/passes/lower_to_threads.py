@@ -119,7 +119,9 @@ class _Region:
         elif op.name == "stream":
             self.stream(op)
         elif op.name == "constant":
-            function.held[op.result] = function.builder.value("constant", (), _tile(op.result), op.attrs, op.result.name)
+            function.held[op.result] = function.builder.value(
+                "constant", (), _tile(op.result), op.attrs, op.result.name
+            )
         elif op.name == "size":
             extent = op.attrs["extent"]
             assert isinstance(extent, int | dims.Dim)
@@ -207,7 +209,13 @@ def _sizes(kernel: Kernel, op: Op) -> tuple[str, ...]:
     for inner in walk([op]):
         for value in (*inner.operands, *inner.results, *(a for r in inner.regions for a in r.args)):
             type_ = value.type
-            extents = type_.shape if isinstance(type_, TileType | TensorType) else (type_.extent,) if isinstance(type_, BlockType) else ()
+            extents = (
+                type_.shape
+                if isinstance(type_, TileType | TensorType)
+                else (type_.extent,)
+                if isinstance(type_, BlockType)
+                else ()
+            )
             found.update(name for extent in extents for name in dims.symbols(extent))
         extent = inner.attrs.get("extent")
         found.update(dims.symbols(extent) if isinstance(extent, dims.Dim) else ())
@@ -266,7 +274,9 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
     types = [arg.type for arg in op.regions[0].args]
     blocks = {t.name: t.block for t in types if isinstance(t, BlockType)}
     _Region(function, op.regions[0].ops, blocks).run()
-    counts = tuple(dims.cdiv(t.extent, tile) for t, tile in zip(types, numbers, strict=True) if isinstance(t, BlockType))
+    counts = tuple(
+        dims.cdiv(t.extent, tile) for t, tile in zip(types, numbers, strict=True) if isinstance(t, BlockType)
+    )
     attrs = {
         "name": name,
         "blocks": dims.product(counts),

@@ -134,7 +134,9 @@ def _roots_of(number: int, roots: Sequence[int], classes: AxisClasses) -> tuple[
     return ()
 
 
-def _fast_roots(region: Region, roots: Sequence[int], classes: AxisClasses, meets: Mapping[int, frozenset[int]]) -> list[int]:
+def _fast_roots(
+    region: Region, roots: Sequence[int], classes: AxisClasses, meets: Mapping[int, frozenset[int]]
+) -> list[int]:
     """Roots to vectorise: of most bytes first, none that meets one before it."""
     found: list[int] = []
     for number in fast_classes(region, classes):
@@ -144,7 +146,9 @@ def _fast_roots(region: Region, roots: Sequence[int], classes: AxisClasses, meet
     return found
 
 
-def _meetings(region: Region, roots: Sequence[int], classes: AxisClasses, extents: Mapping[int, int]) -> dict[int, frozenset[int]]:
+def _meetings(
+    region: Region, roots: Sequence[int], classes: AxisClasses, extents: Mapping[int, int]
+) -> dict[int, frozenset[int]]:
     """For each root the others that occur with it in one value."""
     meets: dict[int, set[int]] = {root: set() for root in roots}
     made = (value for op in walk(region.ops) for value in op.results if isinstance(value.type, TileType))
@@ -225,8 +229,9 @@ class _Placer:
         if op.name == "reshape":
             layout = self.default(op.result)
             follows, planned = self.planned(op.operands[0]), self.planned(op.result)
-            moves_nothing = planned is not None and follows is not None and follows == _layout(operands[0])
-            return (layout if moves_nothing and _same_places(follows, layout) else None), operands
+            if planned is None or follows is None or follows != _layout(operands[0]):
+                return None, operands
+            return (layout if _same_places(follows, layout) else None), operands
         layout = self.default(op.result)
         if "elementwise" in op.spec.traits:
             operands = tuple(self.convert(v, v, layout, builder) for v in operands)
@@ -241,7 +246,9 @@ class _Placer:
         axis, type_ = int(axes[0]), _tile(op.operands[0])
         if not type_.dtype.is_float:
             return operands
-        order = sum_order(axis == type_.rank - 1, static_extent(self.grid.classes, self.grid.classes.of[op.operands[0], axis]))
+        order = sum_order(
+            axis == type_.rank - 1, static_extent(self.grid.classes, self.grid.classes.of[op.operands[0], axis])
+        )
         if fits_order(_layout(operands[0]), axis, order):
             return operands
         layout = self.default(op.operands[0], {axis: order.partials})
@@ -253,9 +260,7 @@ class _Placer:
         if not source.shape:
             return operand
         skipped = result.rank - source.rank
-        axes = [
-            k + skipped if source.shape[k] == result.shape[k + skipped] else REPLICATED for k in range(source.rank)
-        ]
+        axes = [k + skipped if source.shape[k] == result.shape[k + skipped] else REPLICATED for k in range(source.rank)]
         return self.convert(operand, operand, restricted(layout, axes), builder)
 
     def convert(self, value: Value, like: Value, layout: Layout, builder: Builder) -> Value:

@@ -7,6 +7,7 @@ thread, rows of up to 8192 elements kept by four warps, short rows several to a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
@@ -89,16 +90,16 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
         extent = chunk if fast is not None and is_wide(classes, fast) else _known_extent(classes, fast)
         fast_warps = _fast_warps(extent, vector, cap, elems)
     warps = max(warps, fast_warps)
-    tiles = {number: 1 for number in free} | ({fast: extent} if fast in free and fast is not None else {})
+    tiles = {number: 1 for number in free} | ({fast: extent} if fast in free else {})
     volume = _largest(region, classes, tiles, chunk)
     tiles = _grown(region, classes, tiles, fast, warps * LANES * elems // max(volume, 1))
     while _largest(region, classes, tiles, chunk) > warps * LANES * MAX_ELEMS_PER_THREAD:
-        if fast in free and fast is not None and tiles[fast] > vector * LANES:
+        if fast in free and tiles[fast] > vector * LANES:
             tiles[fast] //= 2
             fast_warps = max(min(fast_warps, tiles[fast] // (vector * LANES)), 1)
         elif warps < MAX_WARPS:
             warps *= 2
-        elif fast in free and fast is not None and tiles[fast] > 1:
+        elif fast in free and tiles[fast] > 1:
             tiles[fast] //= 2
         else:
             break
@@ -154,14 +155,42 @@ def default_schedule(kernel: Kernel, variant: Variant) -> Schedule:
 
 
 def candidate_schedules(kernel: Kernel, variant: Variant, count: int) -> tuple[Schedule, ...]:
-    """Up to `count` different legal schedules, the default first."""
+    """Up to `count` different legal schedules, the default first: other vectors, warps, rows per block and chunks."""
     found: list[Schedule] = [default_schedule(kernel, variant)]
-    for elems in (32, 64, 16, 8):
-        for warps in (4, 8, 2, 1, 16):
-            grids = tuple(plan_grid(op, kernel, variant, elems, warps) for op in kernel.body if op.name == "grid")
-            if Schedule(grids) not in found:
-                found.append(Schedule(grids))
+    grids = [op for op in kernel.body if op.name == "grid"]
+    options = [_variations(op, plan) for op, plan in zip(grids, found[0].grids, strict=True)]
+    for number in range(max(map(len, options), default=0)):
+        schedule = Schedule(tuple(plans[number % len(plans)] for plans in options))
+        if schedule not in found:
+            found.append(schedule)
     return tuple(found[:count])
+
+
+def _variations(op: Op, plan: GridSchedule) -> list[GridSchedule]:
+    """Changes of one grid's schedule that keep its values in registers."""
+    classes = grid_classes(op)
+    slow = [k for k, arg in enumerate(op.regions[0].args) if _block(arg).block is None]
+    found = [plan]
+    found += [replace(plan, warps=w, fast_warps=min(f, w)) for w in (1, 2, 8, 16) for f in (1, 4)]
+    found += [replace(plan, vector=v) for v in (1, 2, 4, 8, 16)]
+    for factor in (2, 3, 5):
+        for place in slow:
+            tile = tuple(t * factor if k == place else t for k, t in enumerate(plan.tile))
+            found.append(replace(plan, tile=tile))
+    found += [replace(plan, tile=tuple(1 if k in slow else t for k, t in enumerate(plan.tile)))] if slow else []
+    found += [replace(plan, chunk=plan.chunk * factor) for factor in (2, 4) if plan.chunk]
+    return [p for p in found if _keeps(op, classes, p)]
+
+
+def _keeps(op: Op, classes: AxisClasses, plan: GridSchedule) -> bool:
+    """Whether a schedule is legal and leaves a thread few enough elements."""
+    tiles = {classes.of[arg, 0]: tile for arg, tile in zip(op.regions[0].args, plan.tile, strict=True)}
+    try:
+        _check_grid(op, plan)
+    except ScheduleError:
+        return False
+    room = plan.warps * LANES * MAX_ELEMS_PER_THREAD * 2
+    return _largest(op.regions[0], classes, tiles, plan.chunk) <= room
 
 
 def check_schedule(kernel: Kernel, schedule: Schedule) -> None:

@@ -26,7 +26,7 @@ def _is_trivial(op: Op) -> bool:
 
 def _key(op: Op) -> tuple[object, ...]:
     attrs = tuple([(name, type(value), repr(value)) for name, value in op.attrs.items()]) if op.attrs else ()
-    return (op.spec.name, op.operands, attrs, op.results[0].type)
+    return (op.spec.name, op.operands, attrs, op.result.type)
 
 
 def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[Value, Value]) -> Region:
@@ -54,7 +54,7 @@ def _used(region: Region, live: set[Value]) -> Region:
     kept: list[Op] = []
     for op in reversed(region.ops):
         regions = tuple([_used(r, live) for r in op.regions]) if op.regions else ()
-        wanted = any([v in live for v in op.results]) or op.spec.traits & _KEPT or op.spec.name == "yield"
+        wanted = not live.isdisjoint(op.results) or op.spec.traits & _KEPT or op.spec.name == "yield"
         if not wanted or (op.name == "grid" and not regions[0].ops):
             continue
         if op.regions:

@@ -14,7 +14,7 @@ from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
-from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.grid_axes import access_of, grid_classes, is_wide
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule

@@ -1,11 +1,15 @@
 """Prelude functions: the table, their text under NVRTC, and their values against the reference."""
 
+import hashlib
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_names, prelude_text
+from agentkern.compiler.codegen.prelude.accessors import ACCESSORS
 from agentkern.compiler.ir import reference_math
 from agentkern.compiler.ir.reference_casts import cast
 from agentkern.compiler.ir.reference_formats import STORAGE, decode, encode
@@ -66,6 +70,19 @@ def test_shim_gives_every_instruction_function_a_meaning():
     assert [row.name for row in PRELUDE.values() if row.kind == "instruction" and row.name not in known] == []
 
 
+RESULTS = Path(__file__).parents[3] / "evals" / "numerics" / "results"
+SCANNED = ("rsqrt", "floor", "ceil", "trunc", "round", "cast_e4m3_soft", "cast_e5m2_soft", "div_row")
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_recorded_scan_is_of_the_present_text_and_found_no_mismatch(name):
+    result = json.loads((RESULTS / f"{name}.json").read_text())
+    text = prelude_text([result["prelude_function"]])
+    assert result["text_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    sets = [row for row in result.get("sets", [result]) if not row.get("set", "").startswith("control")]
+    assert [row["mismatches"] for row in sets] == [0] * len(sets)
+
+
 def kernels_of(names: list[str]) -> str:
     """Return the functions and one kernel around each, so that all of their text reaches ptxas."""
     text = [prelude_text(names)]
@@ -96,7 +113,7 @@ def test_row_above_its_architecture_does_not_build(name):
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory) -> HostPrelude:
-    rows = [row for row in PRELUDE.values() if row.kind == "math"]
+    rows = [row for row in PRELUDE.values() if row not in ACCESSORS]
     return HostPrelude.build(rows, tmp_path_factory.mktemp("prelude"))
 
 
@@ -265,3 +282,37 @@ def test_rounding_to_odd_first_rounds_once(host, target):
     whole = np.concatenate([x[np.abs(x) < 2.0**62], 2.0 ** np.arange(62) * 1.5]).astype(np.int64)
     near = np.concatenate([whole - 1, whole, whole + 1, np.array([-(1 << 63), (1 << 63) - 1])])
     assert same_bits(encode(target, host("ak_odd_f32_i64", near)), cast("i64", target, near))
+
+
+@toolchain
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "e4m3", "e5m2"])
+@pytest.mark.parametrize("name", ["rsqrt", "floor", "ceil", "trunc", "round", "sign"])
+def test_every_code_goes_through_f32_and_is_rounded_once(host, dtype, name):
+    function = {"round": "round_half_even"}.get(name, name)
+    width = np.dtype(STORAGE[dtype]).itemsize
+    codes = np.arange(1 << (8 * width), dtype=np.dtype(f"u{width}"))
+    wide = host(f"ak_{name}_f32", host(f"ak_{dtype}_to_f32", codes))
+    narrow = f"ak_cvt_{dtype}_f32" if width == 2 else f"ak_soft_cvt_{dtype}_f32"
+    want = getattr(reference_math, function)(dtype, codes.view(STORAGE[dtype]))
+    assert same_bits(host(narrow, wide), want.view(codes.dtype))
+
+
+@toolchain
+def test_extremes_of_the_shim_are_the_references(host):
+    x, y = sampled_floats(), sampled_floats()[::-1].copy()
+    x[:4], y[:4] = [0.0, -0.0, -0.0, 0.0], [-0.0, 0.0, -0.0, 0.0]
+    assert same_bits(host("ak_max_nan_f32", x, y), reference_math.maximum("f32", x, y))
+    assert same_bits(host("ak_min_nan_f32", x, y), reference_math.minimum("f32", x, y))
+
+
+@toolchain
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "e4m3", "e5m2"])
+def test_conversion_instructions_of_the_shim_are_the_references(host, dtype):
+    x = sampled_floats()
+    bits = 8 * np.dtype(STORAGE[dtype]).itemsize
+    pairs = host(f"ak_cvt_{dtype}x2_f32", x, x[::-1].copy())
+    low, high = pairs & ((1 << bits) - 1), pairs >> bits
+    want = encode(dtype, x)
+    want = want.view(np.dtype(f"u{want.dtype.itemsize}"))
+    assert (low == want[::-1]).all()
+    assert (high == want).all()

@@ -53,7 +53,11 @@ def broadcast_view(op: Op, source: Layout, result: Layout) -> View:
     divisor, factor = 1, 1
     for digit in result.registers:
         mine = remaining[0] if remaining else None
-        if mine is not None and digit.axis - skipped == mine.axis and (digit.extent, digit.stride) == (mine.extent, mine.stride):
+        if (
+            mine is not None
+            and digit.axis - skipped == mine.axis
+            and (digit.extent, digit.stride) == (mine.extent, mine.stride)
+        ):
             terms.append((divisor, digit.extent, factor))
             factor *= digit.extent
             remaining.pop(0)

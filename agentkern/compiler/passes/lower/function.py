@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class FunctionLowering:
         return lane, warp
 
     @contextmanager
-    def region(self) -> Iterator[Builder]:
+    def region(self) -> Generator[Builder]:
         """Emit into a nested region; what is cached inside it is forgotten after it."""
         outer = self.builder
         saved = (dict(self.extents), dict(self.bases))
@@ -160,7 +160,9 @@ class FunctionLowering:
             whole *= digit.extent
         for digit in digits:
             if digit.axis == axis and digit.extent > 1:
-                part = number if whole == digit.extent else self.index.bits(number, divisor.bit_length() - 1, digit.extent)
+                part = (
+                    number if whole == digit.extent else self.index.bits(number, divisor.bit_length() - 1, digit.extent)
+                )
                 total = self.index.add(total, self.index.multiply(part, digit.stride))
             divisor *= digit.extent
         return total

@@ -126,7 +126,9 @@ def _guard(
     return guard
 
 
-def _accesses(function: FunctionLowering, op: Op, type_: TileType, layout: Layout, array: Value, owner: Value | None) -> None:
+def _accesses(
+    function: FunctionLowering, op: Op, type_: TileType, layout: Layout, array: Value, owner: Value | None
+) -> None:
     """Loops of accesses between memory and a register array."""
     access = access_of(op)
     assert access is not None
@@ -155,7 +157,13 @@ def _accesses(function: FunctionLowering, op: Op, type_: TileType, layout: Layou
 
 
 def _one(
-    function: FunctionLowering, name: str, place: _Place, layout: Layout, array: Value, register: int | Value, count: int
+    function: FunctionLowering,
+    name: str,
+    place: _Place,
+    layout: Layout,
+    array: Value,
+    register: int | Value,
+    count: int,
 ) -> None:
     offset = _offset(function, place, layout, register)
     offset = function.index.constant(offset) if isinstance(offset, int) else offset
@@ -186,9 +194,7 @@ def lower_store(function: FunctionLowering, elements: Elements, op: Op) -> None:
     _accesses(function, op, type_, layout, array, owner(function, layout))
 
 
-def as_array(
-    function: FunctionLowering, elements: Elements, value: Value, layout: Layout, type_: TileType
-) -> Value:
+def as_array(function: FunctionLowering, elements: Elements, value: Value, layout: Layout, type_: TileType) -> Value:
     """A value's registers as an array in the order of its layout."""
     held = function.held.get(value)
     if held is not None and not isinstance(held.type, TileType):

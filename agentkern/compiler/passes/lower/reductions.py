@@ -23,7 +23,13 @@ from agentkern.dsl.dtypes import DType
 Where = Literal["register", "lane", "warp"]
 
 COMBINE: Mapping[str, str] = {
-    "sum": "add", "prod": "mul", "max": "maximum", "absmax": "maximum", "min": "minimum", "any": "or", "all": "and",
+    "sum": "add",
+    "prod": "mul",
+    "max": "maximum",
+    "absmax": "maximum",
+    "min": "minimum",
+    "any": "or",
+    "all": "and",
 }
 
 
@@ -110,9 +116,7 @@ def plan_accumulators(kind: str, layout: Layout, axis: int, order: SumOrder | No
             every = max(panel_elems // digit.stride, 1)
             terms.append(Term(divisor, digit.extent, low, low_place, every, panels, place if panels > 1 else 0))
         divisor *= digit.extent
-    return Accumulators(
-        kind, axis, order, layout, kept, tuple(terms), tuple(low_digits), panels, place, place * panels
-    )
+    return Accumulators(kind, axis, order, layout, kept, tuple(terms), tuple(low_digits), panels, place, place * panels)
 
 
 def accumulator_index(function: FunctionLowering, plan: Accumulators, register: int | Value) -> int | Value:
@@ -226,9 +230,7 @@ class Tree:
         own = function.warp
         for mask in masks:
             own = self._cleared(own, mask)
-        return {
-            slot: self._gathered(buffer, own, masks, number * stride) for number, slot in enumerate(slots)
-        }
+        return {slot: self._gathered(buffer, own, masks, number * stride) for number, slot in enumerate(slots)}
 
     def _cleared(self, warp: int | Value, mask: int) -> int | Value:
         index = self.function.index

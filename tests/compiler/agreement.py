@@ -1,0 +1,86 @@
+"""Runs a kernel's text in the interpreter and in the simulator, and compares bits."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from agentkern.compiler.abi import ScalarParam
+from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.interpreter import interpret
+from agentkern.compiler.ir.types import TensorType
+from agentkern.compiler.variants import fitting_variant
+from agentkern.runtime.simulate import simulate
+from agentkern.runtime.simulator import SimulatorOptions, build
+from agentkern.tools.inputs import Kind, generate
+
+HEADER = """import agentkern as ak
+
+T, N, M, B = ak.dim("T"), ak.dim("N"), ak.dim("M"), ak.dim("B")
+H, G = ak.static("H"), ak.static("G")
+
+
+@ak.kernel
+"""
+POISON = 0xA5
+
+
+def compiled(body: str, statics: Mapping[str, int], sizes: Mapping[str, int]) -> CompileResult:
+    """The kernel `HEADER + body`, built for tensors of these sizes."""
+    request = CompileRequest(HEADER + body, "kernel.py", dims=statics)
+    first = compile_kernel(request)
+    assert first.kernel is not None, [d.message for d in first.diagnostics]
+    result = compile_kernel(replace(request, variant=fitting_variant(first.kernel, sizes)))
+    assert result.status == "ok", [(d.message, d.hint) for d in result.diagnostics]
+    return result
+
+
+def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int = 7) -> dict[str, np.ndarray]:
+    """Seeded inputs and poisoned outputs, in raw storage."""
+    found: dict[str, np.ndarray] = {}
+    for value in kernel.params:
+        if not isinstance(value.type, TensorType):
+            continue
+        shape = tuple(dims.evaluate(extent, sizes) for extent in value.type.shape)
+        array = generate(kind, value.type.dtype, shape, seed, value.name or "")
+        if value.type.access == "out":
+            array = array.copy()
+            array.view(np.uint8)[...] = POISON
+        found[value.name or ""] = array
+    return found
+
+
+def scalars(result: CompileResult) -> dict[str, int | float | bool]:
+    """Defaults of the scalar parameters."""
+    assert result.abi is not None
+    params = [p for p in result.abi.params if isinstance(p, ScalarParam)]
+    return {p.name: p.default for p in params if p.default is not None}
+
+
+def disagreements(
+    body: str, statics: Mapping[str, int], sizes: Mapping[str, int], kinds: tuple[Kind, ...], count: int, cache: Path
+) -> list[str]:
+    """What differs between interpreter and simulator over input kinds and `count` schedules; findings included."""
+    base = compiled(body, statics, sizes)
+    assert base.kernel is not None and base.abi is not None
+    found: list[str] = []
+    request = CompileRequest(HEADER + body, "kernel.py", dims=statics, variant=base.abi.variant)
+    for schedule in schedules(base.kernel, base.abi.variant, count):
+        result = compile_kernel(replace(request, schedule=schedule))
+        assert result.status == "ok" and result.abi is not None, [d.message for d in result.diagnostics]
+        module = build(result.cuda, cache)
+        for kind in kinds:
+            want, got = arrays(base.kernel, sizes, kind), arrays(base.kernel, sizes, kind)
+            interpret(base.kernel, want, sizes, scalars(base))
+            options = SimulatorOptions(line_map=result.lines)
+            reports = simulate(result.abi, module, got, sizes, scalars(base), options)
+            found += [f"{schedule.text()}: {finding.message}" for report in reports for finding in report.findings[:2]]
+            found += [
+                f"{schedule.text()}: `{name}` differs for {kind}"
+                for name in want
+                if want[name].tobytes() != got[name].tobytes()
+            ]
+    return found
