@@ -43,13 +43,14 @@ _FLAGS = (
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-strict-aliasing",
+    "-fstack-clash-protection",  # a frame larger than the guard page must not step over it
     "-fwrapv",
     "-fno-sanitize=undefined",
     "-U_FORTIFY_SOURCE",
     "-pipe",
 )
 _COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-_KERNEL = re.compile(r"\b__global__\b[^;{(]*?(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(")
+_KERNEL = re.compile(r"\b__global__\b[^;{(]*?(?:\b__\w+__\s*\([^)]*\)\s*)*\b(?!__)(\w+)\s*\(")
 _POINTER, _FLOATING = 0x100, 0x200
 _MAX_BLOCKS = (1 << 31) - 1
 # Fault handlers and the engine's state belong to the process.

@@ -44,15 +44,15 @@ _SIGNAL_CAUSES = {
     11: "a memory access that went round the accessors",
 }
 _MESSAGES = {
-    FindingKind.OUT_OF_BOUNDS: "{width}-byte {access} outside `{buffer}`, at {place}",
-    FindingKind.MISALIGNED: "{width}-byte {access} of `{buffer}` is not aligned, at {place}",
-    FindingKind.READ_ONLY_WRITE: "write to `{buffer}`, which is an input, at {place}",
-    FindingKind.READ_ONLY_PATH: "`{buffer}` is read through the read-only path and written in one launch, at {place}",
+    FindingKind.OUT_OF_BOUNDS: "{width}-byte {access} outside {buffer}, at {place}",
+    FindingKind.MISALIGNED: "{width}-byte {access} of {buffer} is not aligned, at {place}",
+    FindingKind.READ_ONLY_WRITE: "write to {buffer}, which is an input, at {place}",
+    FindingKind.READ_ONLY_PATH: "{buffer} is read through the read-only path and written in one launch, at {place}",
     FindingKind.WRONG_SPACE: "a {access} with the address of the other memory space",
-    FindingKind.UNINITIALISED: "{width}-byte {access} of `{buffer}` before anything wrote there, at {place}",
-    FindingKind.RACE_THREADS: "race in `{buffer}` at {place}: {access} by thread {thread} and {other_access} by thread"
+    FindingKind.UNINITIALISED: "{width}-byte {access} of {buffer} before anything wrote there, at {place}",
+    FindingKind.RACE_THREADS: "race in {buffer} at {place}: {access} by thread {thread} and {other_access} by thread"
     " {other_thread} of block {block} with no barrier between",
-    FindingKind.RACE_BLOCKS: "race in `{buffer}` at {place}: {access} by block {block} and {other_access} by block"
+    FindingKind.RACE_BLOCKS: "race in {buffer} at {place}: {access} by block {block} and {other_access} by block"
     " {other_block}",
     FindingKind.BARRIER_DIVERGENCE: "block barrier not reached by all threads: thread {thread} waits{elsewhere}",
     FindingKind.WARP_DIVERGENCE: "warp operation not reached by all lanes of its mask: thread {thread}"
@@ -96,7 +96,7 @@ def _finding(
     message = _MESSAGES[kind].format(
         width=raw.width,
         access=_ACCESS_NAMES.get(raw.access, "access"),
-        buffer=name or "every buffer",
+        buffer=f"`{name}`" if name else "every buffer",
         place=_place(raw, buffer, index),
         thread=raw.thread,
         block=raw.block,
@@ -130,12 +130,12 @@ def _buffer_of(raw: FindingStruct, buffers: Sequence[Buffer]) -> Buffer | None:
 
 
 def _other(raw: FindingStruct, kind: FindingKind, line_map: Mapping[int, int]) -> OtherAccess | None:
-    if raw.other_thread < 0:
+    if raw.other_thread < 0 and raw.other_block < 0:
         return None
     race = kind in (FindingKind.RACE_BLOCKS, FindingKind.RACE_THREADS)
     return OtherAccess(
         block=raw.other_block if raw.other_block >= 0 else raw.block,
-        thread=raw.other_thread,
+        thread=raw.other_thread if raw.other_thread >= 0 else None,
         access=_ACCESS_NAMES.get(raw.other_access, "access") if race else "none",
         line=raw.other_line,
         kernel_line=line_map.get(raw.other_line),

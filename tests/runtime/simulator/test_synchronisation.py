@@ -134,3 +134,10 @@ def test_stack_overflow_ends_the_launch_not_the_process(sample):
     assert only(report).kind is FindingKind.STACK_OVERFLOW
     deep = SimulatorOptions(stack_bytes=4 << 20)
     assert sample("synchronisation").launch("recurse", 1, 32, 0, [words(), 5000], deep).clean
+
+
+def test_frame_larger_than_the_guard_page_is_caught_too(sample):
+    report = sample("synchronisation").launch("large_frame", 1, 32, 0, [words()])
+    assert only(report).kind is FindingKind.STACK_OVERFLOW
+    large = SimulatorOptions(stack_bytes=1 << 20)
+    assert sample("synchronisation").launch("large_frame", 1, 32, 0, [words()], large).clean

@@ -42,8 +42,9 @@ extern "C" __global__ void
 __launch_bounds__(64)
 second(float* out) {}
 extern "C" __global__ void third() {}
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) fourth(int a) { helper(a); }
 """
-    assert kernel_names(text) == ("first", "second", "third")
+    assert kernel_names(text) == ("first", "second", "third", "fourth")
 
 
 def test_second_build_takes_the_cached_object(tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ struct Cell {
     uint32_t read_epoch, read_who;    // who: warp << 26 | several warps << 25 | stamp
     uint32_t read_lanes;
     uint32_t earlier_read_epoch;  // the last read by an earlier block
-    uint16_t write_line, read_line, earlier_read_line, read_only_path;
+    uint16_t write_line, read_line, earlier_read_line;  // read_line: of the first of the readers
+    uint16_t read_only_path;
 };
 
 struct Chunk {
@@ -63,7 +64,9 @@ static void report_at(uint32_t kind, const Access *access, uint64_t offset) {
 }
 
 struct Other {
-    uint32_t epoch, thread, line, kind;
+    uint32_t epoch;
+    int32_t thread;  // -1: not kept
+    uint32_t line, kind;
 };
 
 static void report_race(const Access *access, uint64_t offset, Other other) {
@@ -76,7 +79,7 @@ static void report_race(const Access *access, uint64_t offset, Other other) {
     f->width = access->what & AK_SIM_WIDTH;
     f->byte_offset = place.byte_offset;
     f->other_block = block_of_epoch(other.epoch);
-    f->other_thread = (int32_t)other.thread;
+    f->other_thread = other.thread;
     f->other_access = other.kind;
 }
 
@@ -99,13 +102,13 @@ static inline void check_writer(const Access *access, const Cell *cell, uint64_t
         if (cell->write_epoch != launch.epoch) return;
         if (seen_by(access->self, thread, cell->write_who & STAMP_MASK)) return;
     }
-    report_race(access, offset, {cell->write_epoch, thread, cell->write_line, AK_SIM_WRITE});
+    report_race(access, offset, {cell->write_epoch, (int32_t)thread, cell->write_line, AK_SIM_WRITE});
 }
 
 static void check_readers(const Access *access, const Cell *cell, uint64_t offset) {
     uint32_t warp = cell->read_who >> 26, lanes = cell->read_lanes;
     uint32_t reader = warp * 32 + (uint32_t)__builtin_ctz(lanes | 0x80000000u);
-    Other other = {cell->read_epoch, reader, cell->read_line, AK_SIM_READ};
+    Other other = {cell->read_epoch, (int32_t)reader, cell->read_line, AK_SIM_READ};
     if (cell->read_epoch < launch.block_epoch) {
         report_race(access, offset, other);
     } else if (cell->read_epoch == launch.epoch) {
@@ -116,7 +119,7 @@ static void check_readers(const Access *access, const Cell *cell, uint64_t offse
         for (uint32_t rest = lanes & ~(1u << access->self->lane); rest; rest &= rest - 1) {
             uint32_t thread = warp * 32 + (uint32_t)__builtin_ctz(rest);
             if (seen_by(access->self, thread, cell->read_who & STAMP_MASK)) continue;
-            other.thread = thread;
+            other.thread = (int32_t)thread;
             report_race(access, offset, other);
             return;
         }
@@ -129,7 +132,7 @@ static inline void track_write(const Access *access, Cell *cell, uint64_t offset
         check_readers(access, cell, offset);
         if (cell->earlier_read_epoch) {
             report_race(access, offset,
-                        {cell->earlier_read_epoch, 0, cell->earlier_read_line, AK_SIM_READ});
+                        {cell->earlier_read_epoch, -1, cell->earlier_read_line, AK_SIM_READ});
         }
         if (cell->read_only_path) report_at(READ_ONLY_PATH, access, offset);
     }

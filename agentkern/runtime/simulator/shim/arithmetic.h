@@ -10,12 +10,18 @@
 #define AK_SIM_OPAQUE(v) __asm__("" : "+m"(v))
 #endif
 
-static inline unsigned __float_as_uint(float v) { return __builtin_bit_cast(unsigned, v); }
-static inline int __float_as_int(float v) { return __builtin_bit_cast(int, v); }
-static inline float __uint_as_float(unsigned v) { return __builtin_bit_cast(float, v); }
-static inline float __int_as_float(int v) { return __builtin_bit_cast(float, v); }
-static inline long long __double_as_longlong(double v) { return __builtin_bit_cast(long long, v); }
-static inline double __longlong_as_double(long long v) { return __builtin_bit_cast(double, v); }
+#define AK_SIM_BIT_CAST(NAME, FROM, TO)     \
+    static inline TO NAME(FROM from) {      \
+        TO to;                              \
+        __builtin_memcpy(&to, &from, sizeof to); \
+        return to;                          \
+    }
+AK_SIM_BIT_CAST(__float_as_uint, float, unsigned)
+AK_SIM_BIT_CAST(__float_as_int, float, int)
+AK_SIM_BIT_CAST(__uint_as_float, unsigned, float)
+AK_SIM_BIT_CAST(__int_as_float, int, float)
+AK_SIM_BIT_CAST(__double_as_longlong, double, long long)
+AK_SIM_BIT_CAST(__longlong_as_double, long long, double)
 
 static inline float ak_sim_result(float v) {
     AK_SIM_OPAQUE(v);

@@ -83,6 +83,12 @@ __device__ __noinline__ unsigned deeper(unsigned n) {
     pad[n % 64] = n;
     return n == 0 ? 0 : deeper(n - 1) + pad[n % 64];
 }
+extern "C" __global__ void __launch_bounds__(32, 1) large_frame(unsigned* out) {
+    volatile unsigned frame[100000];
+    frame[threadIdx.x] = 1u;
+    ak_st_u32(out + threadIdx.x, frame[threadIdx.x]);
+}
+
 extern "C" __global__ void __launch_bounds__(32, 1) recurse(unsigned* out, long long depth) {
     ak_st_u32(out + threadIdx.x, deeper((unsigned)depth));
 }
