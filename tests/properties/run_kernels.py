@@ -1,0 +1,138 @@
+"""Run random kernels through the interpreter and the simulator, in batches, and compare every bit.
+
+The CUDA texts of a batch become one translation unit: their preludes hold equal functions under equal names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.interpreter import interpret
+from agentkern.compiler.ir.reference_formats import STORAGE
+from agentkern.compiler.ir.types import TensorType
+from agentkern.runtime.simulate import simulate
+from agentkern.runtime.simulator import SimulatorOptions, ThreadOrder, build
+from tests.properties.random_kernels import Program, random_input
+
+_KERNELS = re.compile(r'^extern "C" __global__', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a program: `equal`, `different`, `finding` (of the simulator), `unsupported`, `rejected`, `crash`."""
+
+    program: Program
+    outcome: str
+    detail: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong: the bits agree, or the compiler said that it cannot do it yet."""
+        return self.outcome in ("equal", "unsupported")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program with its compilation."""
+
+    program: Program
+    result: CompileResult
+
+
+def compile_program(program: Program, *, other_schedule: bool = True) -> Compiled | Verdict:
+    """Compile, with a schedule picked by the seed among the legal ones."""
+    numbers = {name: program.sizes[name] for name in program.statics}
+    request = CompileRequest(program.text(), "kernel.py", dims=numbers)
+    result = compile_kernel(request)
+    if result.status == "ok" and other_schedule and result.kernel is not None:
+        found = schedules(result.kernel, request.variant, 6)
+        picked = found[program.seed % len(found)]
+        result = compile_kernel(CompileRequest(program.text(), "kernel.py", dims=numbers, schedule=picked))
+    if result.status != "ok":
+        said = "; ".join(f"{d.code} {d.message}" for d in result.diagnostics if d.severity == "error")
+        return Verdict(program, "unsupported" if result.status == "unsupported" else "rejected", said)
+    return Compiled(program, result)
+
+
+def arrays(kernel: Kernel, program: Program) -> dict[str, np.ndarray]:
+    """Inputs of the program's seed; outputs filled with a pattern that must be overwritten."""
+    rng = np.random.default_rng(program.seed)
+    found: dict[str, np.ndarray] = {}
+    for param in kernel.params:
+        assert isinstance(param.type, TensorType)
+        shape = tuple(dims.evaluate(extent, program.sizes) for extent in param.type.shape)
+        dtype = param.type.dtype.name
+        if param.type.access == "in":
+            found[param.name or ""] = random_input(rng, dtype, shape)
+        else:
+            storage = np.dtype(STORAGE[dtype])
+            found[param.name or ""] = np.full((*shape, storage.itemsize), 0xA5, np.uint8).view(storage).reshape(shape)
+    return found
+
+
+def joined_texts(texts: Sequence[str]) -> str:
+    """One translation unit of several: each prelude function once, in the order of its first use."""
+    prelude: dict[str, None] = {}
+    kernels: list[str] = []
+    for text in texts:
+        at = _KERNELS.search(text)
+        assert at is not None
+        prelude.update(dict.fromkeys(piece.strip() for piece in text[: at.start()].split("\n\n")))
+        kernels.append(text[at.start() :])
+    return "\n\n".join([*prelude, *kernels])
+
+
+def run_batch(programs: Sequence[Program], cache: Path, *, other_schedule: bool = True) -> list[Verdict]:
+    """Verdicts of programs, in order."""
+    found: dict[int, Verdict] = {}
+    ready: list[tuple[int, Compiled]] = []
+    for position, program in enumerate(programs):
+        made = compile_program(program, other_schedule=other_schedule)
+        if isinstance(made, Verdict):
+            found[position] = made
+        else:
+            ready.append((position, made))
+    if ready:
+        module = build(joined_texts([made.result.cuda for _, made in ready]), cache)
+        for position, made in ready:
+            found[position] = _compare(made, module)
+    return [found[position] for position in range(len(programs))]
+
+
+def _compare(made: Compiled, module: object) -> Verdict:
+    program, result = made.program, made.result
+    kernel, abi = result.kernel, result.abi
+    assert kernel is not None
+    assert abi is not None
+    expected, got = arrays(kernel, program), arrays(kernel, program)
+    interpret(kernel, expected, program.sizes, {})
+    orders = (ThreadOrder.FORWARD, *ThreadOrder)
+    options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed)
+    reports = simulate(abi, module, got, program.sizes, {}, options)  # pyright: ignore[reportArgumentType]
+    for report in reports:
+        if not report.clean:
+            return Verdict(program, "finding", str(report.findings[0] if report.findings else report))
+    return Verdict(program, *_difference(expected, got))
+
+
+def _difference(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray]) -> tuple[str, str]:
+    for name, want in expected.items():
+        have = got[name]
+        if not want.size:
+            continue
+        raw_want = np.ascontiguousarray(want).view(np.uint8).reshape(*want.shape, -1)
+        raw_have = np.ascontiguousarray(have).view(np.uint8).reshape(*have.shape, -1)
+        wrong = (raw_want != raw_have).any(axis=-1)
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            both = f"interpreter {raw_want[at][::-1].tobytes().hex()}, simulator {raw_have[at][::-1].tobytes().hex()}"
+            return "different", f"`{name}` {want.dtype} at {list(at)}: {both} ({int(wrong.sum())} of {wrong.size})"
+    return "equal", ""
