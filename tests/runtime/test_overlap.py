@@ -38,13 +38,13 @@ def views(draw: st.DrawFn) -> tuple[TensorView, int]:
     return view(4096 + width * draw(st.integers(0, 24)), shape, strides, width), width
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(views(), views())
 def test_shared_bytes_are_found_and_only_they(a: tuple[TensorView, int], b: tuple[TensorView, int]):
     assert share_memory(*a, *b) == bool(covered(*a) & covered(*b))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(views())
 def test_range_is_from_the_first_byte_to_past_the_last(a: tuple[TensorView, int]):
     low, high = byte_range(*a)
@@ -52,7 +52,7 @@ def test_range_is_from_the_first_byte_to_past_the_last(a: tuple[TensorView, int]
     assert (low, high) == ((min(bytes_), max(bytes_) + 1) if bytes_ else (a[0].pointer, a[0].pointer))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(views())
 def test_element_named_twice_is_never_missed(a: tuple[TensorView, int]):
     places = addresses(*a)
@@ -60,7 +60,7 @@ def test_element_named_twice_is_never_missed(a: tuple[TensorView, int]):
         assert names_an_element_twice(a[0])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.permutations(range(3)), st.tuples(*[st.integers(1, 4)] * 3), st.tuples(*[st.integers(0, 3)] * 3))
 def test_padded_and_transposed_tensors_name_no_element_twice(
     order: list[int], shape: tuple[int, ...], padding: tuple[int, ...]

@@ -1,9 +1,12 @@
 """Resources are read from the compiler's log, agree with the cubin, and give the occupancy."""
 
+import ctypes
+
 import pytest
 
 from agentkern.compiler.targets.limits import LIMITS, REFERENCE_DEVICES, TARGETS
 from agentkern.runtime.cubin import NotACubin, kernels_of
+from agentkern.runtime.driver import driver
 from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
 from agentkern.runtime.resources import occupancy, parse_resources
 from tests.runtime.cuda_texts import SPILLING, TWO_KERNELS
@@ -88,3 +91,50 @@ def test_every_target_has_limits_and_a_reference_device():
 def test_plain_flops_of_the_reference_devices_are_the_datasheets():
     assert REFERENCE_DEVICES["sm_80"].fp32_flops == pytest.approx(19.5e12, rel=0.01)
     assert REFERENCE_DEVICES["sm_90a"].fp32_flops == pytest.approx(67e12, rel=0.01)
+
+
+# Numbers of CUdevice_attribute for the fields of ArchLimits.
+DEVICE_ATTRIBUTES = {
+    "warp_threads": 10,
+    "threads_per_block_max": 1,
+    "threads_per_sm": 39,
+    "blocks_per_sm": 106,
+    "registers_per_sm": 82,
+    "registers_per_block_max": 12,
+    "shared_bytes_per_sm": 81,
+    "shared_bytes_per_block_optin": 97,
+    "shared_bytes_per_block_default": 8,
+    "shared_bytes_reserved_per_block": 111,
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("field", list(DEVICE_ATTRIBUTES))
+def test_limits_are_those_that_the_gpu_reports(field: str):
+    target = driver().info(0).target
+    assert target is not None
+    value = ctypes.c_int()
+    driver().call("cuDeviceGetAttribute", ctypes.byref(value), DEVICE_ATTRIBUTES[field], 0)
+    assert getattr(LIMITS[target], field) == value.value
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("threads", [32, 96, 128, 256, 512, 1024])
+@pytest.mark.parametrize("shared_bytes", [0, 1000, 16 * 1024, 100 * 1024])
+@pytest.mark.parametrize("registers", [24, 40, 64])
+def test_occupancy_is_that_which_the_driver_computes(threads: int, shared_bytes: int, registers: int):
+    target = driver().info(0).target
+    assert target is not None
+    compiled = compile_cuda(
+        SPILLING.replace("(1024, 2)", "(1024)"), NvrtcOptions(target, extra=(f"-maxrregcount={registers}",))
+    )
+    (resources,) = parse_resources(compiled.log)
+    with driver().on_device(0):
+        function = driver().function(driver().load_module(compiled.cubin), "spill", shared_bytes)
+        blocks = ctypes.c_int()
+        driver().call(
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+            ctypes.byref(blocks), function, threads, ctypes.c_size_t(shared_bytes),
+        )  # fmt: skip
+    ours = occupancy(LIMITS[target], threads=threads, registers=resources.registers, shared_bytes=shared_bytes)
+    assert ours.blocks_per_sm == blocks.value

@@ -32,7 +32,7 @@ def outcome(params: tuple, shapes: dict[str, tuple[int, ...]]) -> dict[str, int]
         return error.code
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(SHAPES, SIZES)
 def test_sizes_of_a_fitting_call_are_found_or_asked_for(shapes: list[list[str]], sizes: dict[str, int]):
     params = params_of(shapes)
@@ -41,7 +41,7 @@ def test_sizes_of_a_fitting_call_are_found_or_asked_for(shapes: list[list[str]],
     assert outcome(params, given_shapes) in (sizes, "AK710")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(SHAPES, SIZES, st.data())
 def test_call_with_one_extent_changed_is_refused_or_fits_other_sizes(
     shapes: list[list[str]], sizes: dict[str, int], data: st.DataObject
@@ -61,7 +61,7 @@ def test_call_with_one_extent_changed_is_refused_or_fits_other_sizes(
         assert min(found.values()) >= 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(SHAPES, SIZES)
 def test_named_sizes_that_fit_are_always_accepted(shapes: list[list[str]], sizes: dict[str, int]):
     params = params_of(shapes)

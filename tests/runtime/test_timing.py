@@ -201,7 +201,8 @@ def test_time_of_a_copy_grows_with_its_bytes_and_an_empty_launch_is_short():
     empty, small, large = measure((*subjects, larger), GpuTimer(), Budget(rounds_min=20, rounds_max=40))
     assert (empty.failures, small.failures, large.failures) == ((), (), ())
     assert empty.estimate_us.median < 15
-    assert 2.5 < large.estimate_us.median / small.estimate_us.median < 4.5
+    # Four times the bytes; the small copy's writes may stay in the cache, and both have the launch in them.
+    assert 2.5 < large.estimate_us.median / small.estimate_us.median < 8
 
 
 @pytest.mark.gpu

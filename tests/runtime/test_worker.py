@@ -81,7 +81,12 @@ def test_hang_is_ended_after_the_time_allowed(worker: Worker):
 
 def test_processes_that_a_job_started_end_with_it(worker: Worker):
     children: list[int] = []
-    worker.run_job("hang_with_child", None, timeout_s=5.0, on_progress=children.append)
+
+    def cancel_once_started(child: int) -> None:
+        children.append(child)
+        worker.cancel()
+
+    worker.run_job("hang_with_child", None, timeout_s=AMPLE_S, on_progress=cancel_once_started)
     (child,) = children
     deadline = time.monotonic() + AMPLE_S
     while is_running(child) and time.monotonic() < deadline:
