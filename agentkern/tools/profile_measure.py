@@ -1,0 +1,120 @@
+"""Time a built kernel on a GPU beside a copy, an empty launch and functions over tensors. Imports torch.
+
+Runs in a worker process or a benchmark script; the protocol is `runtime/timing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
+from agentkern.compiler.ir.dims import evaluate
+from agentkern.dsl.dtypes import DType
+from agentkern.runtime.device import GpuKernel, current_stream
+from agentkern.runtime.gpu_subjects import Arguments, copy_subject, empty_subject, function_subject, kernel_subject
+from agentkern.runtime.signature import signature_of
+from agentkern.runtime.tensor_view import FOREIGN_NAMES
+from agentkern.runtime.tensors import bind_call
+from agentkern.runtime.timing import Subject
+
+Peer = Callable[..., object]
+Scalars = Mapping[str, int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A built kernel at given sizes."""
+
+    name: str
+    abi: KernelAbi
+    cubin: bytes
+    sizes: Mapping[str, int]
+    scalars: Scalars
+    seed: int = 0
+    device_index: int = 0
+
+
+def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tuple[Subject, ...]:
+    """Return the kernel, a copy of as many bytes, an empty launch, and each peer, on fresh inputs in every round.
+
+    Errors: DriverError when the cubin cannot be loaded.
+    """
+    rounds: dict[int, Arguments] = {}
+
+    def arguments(number: int) -> Arguments:
+        # subjects of one round share their inputs; those of the round before are dropped only when these exist
+        if number not in rounds:
+            rounds[number] = make_arguments(timed, number)
+            rounds.pop(number - 2, None)
+        return rounds[number]
+
+    names = [p.name for p in timed.abi.params if not isinstance(p, TensorParam) or p.access in ("in", "inout")]
+    kernel = GpuKernel(timed.abi, timed.cubin, timed.device_index)
+    ours = kernel_subject(timed.name, kernel, signature_of(timed.abi), arguments, repeats(timed, kernel))
+    others = [
+        function_subject(name, _called(peer, names), arguments, _is_finite_somewhere) for name, peer in peers.items()
+    ]
+    return (ours, copy_subject(bytes_moved, timed.device_index), empty_subject(timed.device_index), *others)
+
+
+def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
+    return lambda given: peer(*(given[name] for name in names))
+
+
+def make_arguments(timed: Timed, number: int) -> dict[str, object]:
+    """Return new inputs on the GPU: normal floats, small integers; scalars and sizes."""
+    device = torch.device("cuda", timed.device_index)
+    generator = torch.Generator(device).manual_seed(timed.seed * 1_000_003 + number)
+    made: dict[str, object] = {}
+    for param in timed.abi.params:
+        if isinstance(param, ScalarParam):
+            made[param.name] = timed.scalars.get(param.name, param.default if param.default is not None else 1)
+        elif param.access in ("in", "inout"):
+            shape = tuple(evaluate(extent, timed.sizes) for extent in param.shape)
+            made[param.name] = _random(param.dtype, shape, device, generator)
+    return made
+
+
+def _random(dtype: DType, shape: tuple[int, ...], device: torch.device, generator: torch.Generator) -> torch.Tensor:
+    kind: torch.dtype = getattr(torch, FOREIGN_NAMES[dtype.name])
+    if dtype.is_float:
+        wide = torch.randn(shape, device=device, generator=generator, dtype=torch.float32)
+        return wide.to(kind)
+    low, high = dtype.integer_range
+    return torch.randint(max(low, -100), min(high, 100) + 1, shape, device=device, generator=generator).to(kind)
+
+
+def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str, object]], str | None]:
+    """Return a check that an untimed run on the same inputs gives the same bits, no poison left."""
+    signature = signature_of(timed.abi)
+
+    def check(given: Arguments, outputs: Mapping[str, object]) -> str | None:
+        call = bind_call(signature, (), dict(given), device=kernel.device)
+        for owner in call.outputs.values():
+            assert isinstance(owner, torch.Tensor)
+            owner.view(_raw(owner)).zero_()
+        kernel.launch(call, current_stream(timed.device_index))
+        for name, again in call.outputs.items():
+            first = outputs[name]
+            assert isinstance(first, torch.Tensor)
+            assert isinstance(again, torch.Tensor)
+            if not torch.equal(first.view(_raw(first)), again.view(_raw(again))):
+                return f"`{name}` differs from an untimed run on the same inputs"
+        return None
+
+    return check
+
+
+def _raw(tensor: torch.Tensor) -> torch.dtype:
+    return {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
+
+
+def _is_finite_somewhere(_given: Arguments, returned: object) -> str | None:
+    """Reject a peer that returned nothing: its time would mean nothing."""
+    found = returned if isinstance(returned, tuple) else (returned,)
+    if any(isinstance(item, torch.Tensor) and item.numel() for item in found):
+        return None
+    return "the function returned no tensor"
