@@ -103,7 +103,7 @@ static double whole(int kind, double v) {
   return __builtin_copysign(up ? base + 1 : base, v);
 }
 template <int kind> static bool whole_is_right(unsigned x, unsigned y) {
-  if ((x & 0x7fffffffu) > 0x7f800000u) return (y & 0x7fffffffu) > 0x7f800000u;
+  if ((x & 0x7fffffffu) > 0x7f800000u) return y == 0x7fffffffu;
   return y == __float_as_uint((float)whole(kind, (double)__uint_as_float(x)));
 }
 

@@ -5,6 +5,7 @@ simulator compiles it. Usage: python evals/numerics/scan.py [NAME ...]
 """
 
 import datetime
+import hashlib
 import json
 import platform
 import subprocess
@@ -17,6 +18,17 @@ from agentkern.compiler.codegen.prelude import PRELUDE, prelude_text
 
 HERE = Path(__file__).parent
 SHIM = HERE.parent.parent / "agentkern" / "runtime" / "simulator" / "shim"
+# the prelude function behind a scan, where there is one; the others scan the simulator's or the host's arithmetic
+PRELUDE_OF = {
+    "rsqrt": "ak_rsqrt_f32",
+    "floor": "ak_floor_f32",
+    "ceil": "ak_ceil_f32",
+    "trunc": "ak_trunc_f32",
+    "round": "ak_round_f32",
+    "cast_e4m3_soft": "ak_soft_cvt_e4m3_f32",
+    "cast_e5m2_soft": "ak_soft_cvt_e5m2_f32",
+    "div_row": "ak_div_row_f32",
+}
 NAMES = (
     "rsqrt",
     "rsqrt_by_f64",
@@ -64,11 +76,21 @@ def cpu_model() -> str:
     return platform.processor()
 
 
+def scanned_text(name: str) -> dict[str, str]:
+    """Return the prelude function of a scan and the digest of its text, by which a stale record shows."""
+    function = PRELUDE_OF.get(name)
+    if function is None:
+        return {}
+    digest = hashlib.sha256(prelude_text([function]).encode()).hexdigest()
+    return {"prelude_function": function, "text_sha256": digest}
+
+
 def record(name: str, outcome: dict[str, object], seconds: float) -> None:
     """Write one result file."""
     body = {
         "function": name,
         "date": datetime.date.today().isoformat(),
+        **scanned_text(name),
         **outcome,
         "seconds": round(seconds, 1),
         "cpu": cpu_model(),
