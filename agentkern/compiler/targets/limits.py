@@ -187,7 +187,7 @@ REFERENCE_DEVICES: dict[str, ReferenceDevice] = {
             clock_hz=1.965e9,
             fp32_lanes_per_sm=128,
             bf16_flops_dense=2250e12,
-            source="NVIDIA DGX B200 datasheet (eight GPUs, divided); SM count, L2 and clock from publications, read on no device",
+            source="NVIDIA DGX B200 datasheet (eight GPUs, divided); SM count, L2 and clock read on no device",
         ),
     )
 }
