@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from ctypes import POINTER, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
@@ -17,6 +18,7 @@ SMEM_RESERVED_BYTES = 262144
 NO_BUFFER = 0xFFFFFFFF
 SHARED_MEMORY = 0xFFFFFFFE
 
+_LOADING = threading.Lock()
 _ENGINE_FLAGS = (
     "-std=c++17",
     "-O2",
@@ -158,9 +160,14 @@ class Engine:
         self._library.ak_sim_protect(c_void_p(address), n_bytes)
 
 
-@functools.cache
 def load_engine(folder: Path) -> Engine:
     """Return the engine, built once into `folder` per source, compiler and flags."""
+    with _LOADING:  # threads that come first together would each build it
+        return _load_engine(folder)
+
+
+@functools.cache
+def _load_engine(folder: Path) -> Engine:
     inputs = (*sorted(_ENGINE.iterdir()), _HERE / "shim" / "abi.h")
     source = f'#include "{_ENGINE / "engine.cpp"}"\n'
     return Engine(build_shared_object(source, (*_ENGINE_FLAGS, *machine_flags()), inputs, folder))
