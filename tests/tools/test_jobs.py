@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -85,3 +87,16 @@ def test_a_worker_sees_a_short_list_of_variables(store: JobStore, monkeypatch: p
     environ = Path("/proc") / (tmp_path / "jobs" / job_id / "pid").read_text(encoding="ascii") / "environ"
     assert b"AGENTKERN_TEST_SECRET" not in environ.read_bytes()
     store.cancel(job_id)
+
+
+def test_a_worker_reaches_no_network_where_the_system_allows():
+    script = (
+        "import socket\nfrom agentkern.tools.server.worker import leave_network\n"
+        "listening = socket.create_server(('127.0.0.1', 0))\nport = listening.getsockname()[1]\n"
+        "left = leave_network()\n"
+        "try:\n    socket.create_connection(('127.0.0.1', port), timeout=1)\n    reached = True\n"
+        "except OSError:\n    reached = False\n"
+        "print(left, reached)"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert out in (["True", "False"], ["False", "True"])

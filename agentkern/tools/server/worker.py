@@ -5,6 +5,7 @@ Started by `jobs` with a short list of environment variables and no input; what 
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import json
 import resource
@@ -24,6 +25,7 @@ from agentkern.tools.sources import UsageError
 _WALL_S = 900
 _MEMORY_BYTES = 16 << 30
 _FILE_BYTES = 1 << 30
+_CLONE_NEWNET = 0x40000000  # linux/sched.h
 
 
 class _Timeout(BaseException):
@@ -64,7 +66,7 @@ def _failed(diagnostic: dict[str, object], summary: str) -> dict[str, Any]:
 
 
 def _limit(*, needs_gpu: bool) -> None:
-    """Bound time, memory and files. The GPU's driver maps huge address spaces: memory is bounded only without it."""
+    """Bound time, memory and files; without a GPU also leave the network."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _Timeout
@@ -76,8 +78,17 @@ def _limit(*, needs_gpu: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (_WALL_S * 4, _WALL_S * 4 + 10))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Private memory that can be written: reserved address space, of which CUDA and the simulator take much, is free.
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY_BYTES, _MEMORY_BYTES))
     if not needs_gpu:
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+        leave_network()
+
+
+def leave_network() -> bool:
+    """Move this process into a network of its own, which reaches nothing; False where the system does not allow it."""
+    if sys.platform != "linux":
+        return False
+    return ctypes.CDLL(None).unshare(_CLONE_NEWNET) == 0
 
 
 if __name__ == "__main__":
