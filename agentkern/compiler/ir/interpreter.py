@@ -126,6 +126,10 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
             _run_grid(op, frame)
         elif op.name == "store":
             _store(op, frame)
+        elif op.name == "stream":
+            _run_stream(op, frame)
+        elif op.name == "yield":
+            continue
         else:
             frame.values[id(op.result)] = _evaluate(op, frame)
 
@@ -297,6 +301,28 @@ def _run_grid(op: Op, frame: Frame) -> None:
         inner = Frame(dict(frame.values), frame.sizes | current, frame.static | static, frame.free_block)
         inner.values.update({id(value): block for value, block in zip(region.args, blocks, strict=True)})
         _run(region.ops, inner)
+
+
+def _run_stream(op: Op, frame: Frame) -> None:
+    """Run every chunk, then reduce what the chunks yielded as one tile over the whole axis."""
+    region = op.regions[0]
+    block, last = _block_type(region.args[0]), region.ops[-1]
+    extent = frame.shape([block.extent])[0]
+    kinds, axes = _tuple(op, "kinds"), [int(str(axis)) for axis in _tuple(op, "axes")]
+    yielded: list[list[Raw]] = [[] for _ in kinds]
+    for chunk in _blocks(extent, block.block) or (Block(0, 0, 0),):
+        sizes = frame.sizes | {block.name: chunk.stop - chunk.start}
+        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block)
+        inner.values[id(region.args[0])] = chunk
+        _run(region.ops, inner)
+        for tiles, value in zip(yielded, last.operands, strict=True):
+            tiles.append(inner.array(value))
+    whole = block.extent if isinstance(block.extent, int) else None
+    for kind, axis, value, tiles, result in zip(kinds, axes, last.operands, yielded, op.results, strict=True):
+        assert isinstance(value.type, TileType)
+        joined = np.concatenate(tiles, axis)
+        reduced = REDUCE[str(kind)](value.type.dtype.name, joined, (axis,), (whole,))
+        frame.values[id(result)] = np.asarray(reduced)
 
 
 def _block_type(value: Value) -> BlockType:

@@ -58,6 +58,11 @@ def _fma(op: Op, x: tuple[Raw, ...]) -> Raw:
     return reference_math.fma(tile_type(op).dtype.name, x[0], x[1], x[2])
 
 
+def _reciprocal(op: Op, x: tuple[Raw, ...]) -> Raw:
+    one = np.ones((), np.float32)
+    return reference_math.div(tile_type(op).dtype.name, one, x[0])
+
+
 def _compare(name: str) -> ElementFunction:
     return lambda op, x: reference_math.compare(name, tile_type(op).dtype.name, x[0], x[1])
 
@@ -105,6 +110,8 @@ ELEMENT: dict[str, ElementFunction] = {
     "sub": _binary(reference_math.sub),
     "mul": _binary(reference_math.mul),
     "div": _binary(reference_math.div),
+    "reciprocal": _reciprocal,
+    "divide_by": _binary(reference_math.div),
     "floor_div": _binary(reference_math.floor_div),
     "mod": _binary(reference_math.floor_mod),
     "maximum": _binary(reference_math.maximum),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkern.compiler.analysis.axes import Split
+from agentkern.compiler.ir.order import LONG_ROW, SumOrder
 from agentkern.compiler.layout.layout import (
     REPLICATED,
     WARP_LANES,
@@ -20,6 +21,9 @@ from agentkern.compiler.layout.layout import (
     split_over,
 )
 from agentkern.compiler.schedule import GridSchedule
+
+
+LONG_ROW_WARP_STRIDE = 256  # bit 8, which a long row's order combines right after a vector's bits 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,39 +75,51 @@ def _free_run(slots: Sequence[Slot], number: int, meets: frozenset[int], count: 
     return best
 
 
+def _below_warps(order: SumOrder | None, extent: int, reach: int) -> int:
+    """Registers between the lanes' bits and the warps' bits of a long row's sum."""
+    if order is not LONG_ROW or extent <= LONG_ROW_WARP_STRIDE:
+        return 1
+    return max(LONG_ROW_WARP_STRIDE // reach, 1)
+
+
 def plan_axes(
     roots: Sequence[int],
     fast: Sequence[int],
     extents: Mapping[int, int],
-    caps: Mapping[int, int],
+    orders: Mapping[int, SumOrder],
     meets: Mapping[int, frozenset[int]],
     schedule: GridSchedule,
     splits: tuple[Split, ...],
 ) -> AxisPlan:
     """Give lanes and warps to the fast classes first, then to the others by extent; registers take what is left.
 
-    `caps`: indices of a class that vector, lanes and warps together may cover (a sum's number of partials). `meets`:
-    the other roots that occur in one value with a root.
+    `orders`: the order of each class that is summed; vector, lanes and warps together stay inside its partials, and
+    warps begin at the bit that the order combines next to the vector's, so that warps exchange once. `meets`: the
+    other roots that occur in one value with a root.
     """
-    order = [*fast, *sorted((r for r in roots if r not in fast), key=lambda r: (-extents[r], r))]
+    sequence = [*fast, *sorted((r for r in roots if r not in fast), key=lambda r: (-extents[r], r))]
     registers: list[Digit] = []
     lanes: list[Slot] = []
     warps: list[Slot] = []
-    for number in order:
+    for number in sequence:
         extent = extents[number]
         vector = min(schedule.vector, _power_of_two(extent)) if number in fast else 1
-        cap = max(caps.get(number, extent * WARP_LANES) // vector, 1)
-        reach = min(_power_of_two(-(-extent // vector)), cap)
+        order = orders.get(number)
+        reach = _power_of_two(-(-extent // vector))
+        if order is not None:
+            reach = min(reach, max(order.partials // vector, 1))
         lane_bit, lane_free = _free_run(lanes, number, meets[number], WARP_LANES.bit_length() - 1)
         lane_part = min(1 << lane_free, reach)
         warp_bit, warp_free = _free_run(warps, number, meets[number], schedule.warps.bit_length() - 1)
         warp_limit = schedule.fast_warps if number in fast else schedule.warps
-        warp_part = min(1 << warp_free, warp_limit, max(reach // lane_part, 1))
-        rest = -(-extent // (vector * lane_part * warp_part))
+        below = _below_warps(order, extent, vector * lane_part)
+        warp_part = min(1 << warp_free, warp_limit, max(reach // (lane_part * below), 1))
+        rest = -(-extent // (vector * lane_part * below * warp_part))
         registers += _digit(number, vector, 1)
-        registers += _digit(number, rest, vector * lane_part * warp_part)
+        registers += _digit(number, below, vector * lane_part)
+        registers += _digit(number, rest, vector * lane_part * below * warp_part)
         lanes += [Slot(lane_bit, d) for d in _digit(number, lane_part, vector)]
-        warps += [Slot(warp_bit, d) for d in _digit(number, warp_part, vector * lane_part)]
+        warps += [Slot(warp_bit, d) for d in _digit(number, warp_part, vector * lane_part * below)]
     return AxisPlan(tuple(registers), tuple(lanes), tuple(warps), schedule.warps, dict(extents), splits)
 
 

@@ -325,13 +325,12 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
     classes = axis_classes(region)
     extents = _extents(op, region, classes, schedule)
     orders = sum_caps(region, classes) | _stream_orders(region, classes)
-    caps = {number: order.partials for number, order in orders.items()}
     best: tuple[int, Region] | None = None
     failure: UnsupportedError | None = None
     for roots in _root_choices(classes):
         meets = _meetings(region, roots, classes, extents)
         fast = _fast_roots(region, roots, classes, meets)
-        plan = plan_axes(roots, fast, extents, caps, meets, schedule, classes.splits)
+        plan = plan_axes(roots, fast, extents, orders, meets, schedule, classes.splits)
         placer = _Placer(_Grid(region, classes, plan, schedule.warps))
         try:
             placed = placer.region(region)

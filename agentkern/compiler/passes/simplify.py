@@ -53,7 +53,7 @@ def _used(region: Region, live: set[Value]) -> Region:
     """Drop operations whose results nobody uses."""
     kept: list[Op] = []
     for op in reversed(region.ops):
-        regions = tuple([_used(r, live) for r in op.regions]) if op.regions else ()
+        regions: tuple[Region, ...] = tuple([_used(r, live) for r in op.regions]) if op.regions else ()
         wanted = not live.isdisjoint(op.results) or op.spec.traits & _KEPT or op.spec.name == "yield"
         if not wanted or (op.name == "grid" and not regions[0].ops):
             continue

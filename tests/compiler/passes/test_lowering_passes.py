@@ -1,0 +1,146 @@
+"""Streams, layouts and the thread-level stage: structure on small kernels; bits are held by test_agreement."""
+
+import pytest
+
+from agentkern.compiler.abi import Variant
+from agentkern.compiler.driver import legalise
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.ir.verifier import verify_kernel
+from agentkern.compiler.layout.layout import parse_layout
+from agentkern.compiler.passes.lower_to_threads import lower_to_threads
+from agentkern.compiler.passes.place_layouts import place_layouts
+from agentkern.compiler.passes.plan import default_schedule
+from agentkern.compiler.passes.stream_rows import stream_rows
+from agentkern.compiler.passes.unsupported import UnsupportedError
+from tests.compiler.passes.kernels import ops, tile
+
+SOFT = (
+    "def k(x: ak.In[ak.f32, T, H], o: ak.Out[ak.f32, T, H]):\n    for t in ak.grid(T):\n"
+    "        r = x[t, :]\n        e = r - ak.max(r, axis=1, keepdims=True)\n"
+    "        o[t, :] = e / ak.sum(e, axis=1, keepdims=True)\n"
+)
+DYNAMIC = SOFT.replace("H", "N")
+
+
+def streamed(body: str, **dims: int) -> Kernel:
+    kernel = legalise(tile(body, **dims))
+    kernel = stream_rows(kernel, default_schedule(kernel, Variant()))
+    verify_kernel(kernel)
+    return kernel
+
+
+def placed(body: str, **dims: int) -> Kernel:
+    kernel = legalise(tile(body, **dims))
+    schedule = default_schedule(kernel, Variant())
+    kernel = place_layouts(stream_rows(kernel, schedule), schedule)
+    verify_kernel(kernel)
+    return kernel
+
+
+def test_row_that_fits_is_not_streamed() -> None:
+    assert ops(streamed(SOFT, H=8192), "stream") == []
+
+
+def test_long_row_is_walked_once_per_dependent_reduction_and_once_to_store() -> None:
+    kernel = streamed(SOFT, H=8193)
+    assert [op.attrs["kinds"] for op in ops(kernel, "stream")] == [("max",), ("sum",), ()]
+    assert len(ops(kernel, "load")) == 3
+
+
+def test_independent_reductions_share_one_walk() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, T, N], o: ak.Out[ak.f32, T], p: ak.Out[ak.f32, T]):\n    for t in ak.grid(T):\n"
+        "        r = x[t, :]\n        o[t] = ak.sum(r, axis=1)\n        p[t] = ak.max(r, axis=1)\n"
+    )
+    assert [op.attrs["kinds"] for op in ops(streamed(body), "stream")] == [("sum", "max")]
+
+
+def test_run_time_row_is_streamed() -> None:
+    assert len(ops(streamed(DYNAMIC), "stream")) == 3
+
+
+def test_two_axes_too_long_are_unsupported_with_a_hint() -> None:
+    body = "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, N, M]):\n    for _ in ak.grid():\n        o[:, :] = x[:, :] + 1.0\n"
+    with pytest.raises(UnsupportedError, match="two axes") as caught:
+        streamed(body)
+    assert "grid axis" in caught.value.hint
+
+
+def test_row_kernel_converts_no_layout() -> None:
+    kernel = placed(SOFT, H=7168)
+    assert ops(kernel, "convert") == []
+    layouts = {op.result.type.layout for op in ops(kernel, "sub") if isinstance(op.result.type, TileType)}
+    assert len(layouts) == 1
+
+
+def test_transpose_of_a_value_is_converted_nowhere_and_stored_by_columns() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, M, N]):\n    for n, m in ak.grid(N, M):\n"
+        "        o[m, n] = x[n, m].T\n"
+    )
+    assert ops(placed(body), "convert") == []
+
+
+def test_axis_twice_in_one_value_is_converted() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, T, 8], o: ak.Out[ak.f32, T, 8, 8]):\n    for t in ak.grid(T):\n"
+        "        a = x[t, :]\n        o[t, :, :] = a[:, :, None] * a[:, None, :]\n"
+    )
+    assert len(ops(placed(body), "convert")) >= 1
+
+
+@pytest.mark.parametrize("extent", [1, 5, 128, 576, 1000, 7168])
+def test_layouts_cover_their_tiles(extent: int) -> None:
+    kernel = placed(SOFT, H=extent)
+    for op in ops(kernel, "sub"):
+        type_ = op.result.type
+        assert isinstance(type_, TileType)
+        assert type_.layout is not None
+        layout = parse_layout(type_.layout)
+        assert layout.shape[1] >= extent
+        held = {
+            layout.coordinate(1, register, lane, warp)
+            for register in range(layout.register_count)
+            for lane in range(32)
+            for warp in range(layout.warp_count)
+        }
+        assert held >= set(range(extent))
+
+
+def test_sums_lanes_and_warps_stay_inside_the_orders_partials() -> None:
+    body = "def k(x: ak.In[ak.f32, H, M], o: ak.Out[ak.f32, M]):\n    for m in ak.grid(M):\n        o[m] = ak.sum(x[:, m], axis=0)\n"
+    kernel = placed(body, H=1000)
+    type_ = ops(kernel, "sum")[0].operands[0].type
+    assert isinstance(type_, TileType)
+    assert type_.layout is not None
+    layout = parse_layout(type_.layout)
+    reach = [d.extent * d.stride for d in layout.lanes + layout.warps if d.axis == 0]
+    assert max(reach, default=1) <= 32
+
+
+def test_reduction_across_warps_exchanges_once_between_barriers() -> None:
+    body = SOFT.replace("ak.max(r, axis=1, keepdims=True)", "1.0").replace("x: ak.In[ak.f32", "x: ak.In[ak.bf16")
+    kernel = legalise(tile(body.replace("r = x[t, :]", "r = x[t, :].to(ak.f32)"), H=7168))
+    schedule = default_schedule(kernel, Variant())
+    lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
+    verify_kernel(lowered)
+    assert len(ops(lowered, "barrier")) == 1
+    assert len(ops(lowered, "shared")) == 1
+    assert len(ops(lowered, "shuffle_xor")) == 5
+
+
+def test_row_in_one_warp_needs_no_barrier() -> None:
+    kernel = legalise(tile(SOFT, H=128))
+    schedule = default_schedule(kernel, Variant())
+    lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
+    assert ops(lowered, "barrier") == []
+
+
+def test_tile_larger_than_the_registers_is_unsupported() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, N, M]):\n    for n, m in ak.grid(N, M, block=(1024, 1024)):\n"
+        "        o[n, m] = x[n, m] + 1.0\n"
+    )
+    with pytest.raises(UnsupportedError, match="does not fit the registers"):
+        placed(body)
