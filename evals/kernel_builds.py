@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
@@ -43,7 +43,7 @@ def _build(kernel: str, statics: Mapping[str, int], target: str, number: int, re
     made = build(result.cuda, NvrtcOptions(target), None)
     assert result.abi is not None
     assert result.schedule is not None
-    resources = {r.name: asdict(r) for r in made.resources}
+    resources = {r.name: {"registers": r.registers, "spill_bytes": r.spill_bytes} for r in made.resources}
     name, schedule = cubin_name(made.cubin), result.schedule.to_json()
     packed = PackedKernel(kernel, dict(statics), number, schedule, result.abi, name, resources)
     return Built(packed, made.cubin, result.cuda)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,7 +31,7 @@ from agentkern.runtime.timing import (
 )
 from agentkern.tools.profile import ProfileRequest, compile_request
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
-from agentkern.tools.profile_measure import Peer, Timed, subjects_of
+from agentkern.tools.profile_measure import Peer, Timed, load_peer, subjects_of
 from agentkern.tools.results import Baseline, ProfileResult
 from agentkern.tools.roofline import kernel_work, roofline
 
@@ -148,16 +147,6 @@ def _peers(request: ProfileRequest, name: str) -> Mapping[str, Peer]:
         "torch.compile": lambda: torch.compile(function, dynamic=False),
     }
     return {against: made[against]() for against in request.against}
-
-
-def load_peer(path: Path, name: str) -> Peer:
-    """Return the function of a kernel's name from a Python file, which is executed. Errors: AttributeError."""
-    spec = importlib.util.spec_from_file_location("peers", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, name)
 
 
 def _flops_per_s() -> float:

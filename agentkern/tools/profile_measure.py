@@ -5,8 +5,10 @@ Runs in a worker process or a benchmark script; the protocol is `runtime/timing.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -58,6 +60,16 @@ def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tu
         function_subject(name, _called(peer, names), arguments, _is_finite_somewhere) for name, peer in peers.items()
     ]
     return (ours, copy_subject(bytes_moved, timed.device_index), empty_subject(timed.device_index), *others)
+
+
+def load_peer(path: Path, name: str) -> Peer:
+    """Return the function of a kernel's name from a Python file, which is executed. Errors: AttributeError."""
+    spec = importlib.util.spec_from_file_location("peers", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
 
 
 def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
