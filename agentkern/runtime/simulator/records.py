@@ -141,7 +141,7 @@ class WaitGroup:
 
 @dataclass(frozen=True, slots=True)
 class OtherAccess:
-    """The other side of a race or of a divergence; `thread` is None where an earlier block's reader was not kept."""
+    """The other side of a race or of a divergence; `thread` is None where it was not kept."""
 
     block: int
     thread: int | None

@@ -50,14 +50,14 @@ _MESSAGES = {
     FindingKind.READ_ONLY_PATH: "{buffer} is read through the read-only path and written in one launch, at {place}",
     FindingKind.WRONG_SPACE: "a {access} with the address of the other memory space",
     FindingKind.UNINITIALISED: "{width}-byte {access} of {buffer} before anything wrote there, at {place}",
-    FindingKind.RACE_THREADS: "race in {buffer} at {place}: {access} by thread {thread} and {other_access} by thread"
+    FindingKind.RACE_THREADS: "race in {buffer} at {place}: {access} by thread {thread} and {other_access} by"
     " {other_thread} of block {block} with no barrier between",
     FindingKind.RACE_BLOCKS: "race in {buffer} at {place}: {access} by block {block} and {other_access} by block"
     " {other_block}",
     FindingKind.BARRIER_DIVERGENCE: "block barrier not reached by all threads: thread {thread} waits{elsewhere}",
     FindingKind.WARP_DIVERGENCE: "warp operation not reached by all lanes of its mask: thread {thread}"
     " waits{elsewhere}",
-    FindingKind.SHUFFLE_SOURCE: "thread {thread} shuffles from thread {other_thread}, which is not in the mask",
+    FindingKind.SHUFFLE_SOURCE: "thread {thread} shuffles from {other_thread}, which is not in the mask",
     FindingKind.DEADLOCK: "deadlock in block {block}: {waits}",
     FindingKind.TRAP: "`__trap` reached",
     FindingKind.STEP_LIMIT: "stopped at the limit of steps",
@@ -100,7 +100,7 @@ def _finding(
         place=_place(raw, buffer, index),
         thread=raw.thread,
         block=raw.block,
-        other_thread="?" if other is None or other.thread is None else other.thread,
+        other_thread="another warp" if other is None or other.thread is None else f"thread {other.thread}",
         other_block=other.block if other else "?",
         other_access=other.access if other else "?",
         elsewhere=_elsewhere(raw, other),

@@ -163,3 +163,11 @@ def test_shuffle_does_not_order_memory_and_syncwarp_does(sample, marked_line):
     assert found.other is not None
     assert found.other.thread != 0
     assert sample("races").launch("shuffle_orders_nothing", 1, 32, 0, [words(1, "word"), words(32), 1]).clean
+
+
+def test_race_with_a_reader_of_another_warp_does_not_name_the_writer_itself(sample):
+    found = only(sample("races").launch("shuffle_orders_nothing", 1, 64, 0, [words(1, "word"), words(64), 1]))
+    assert (found.kind, found.thread) == (FindingKind.RACE_THREADS, 0)
+    assert found.other is not None
+    assert found.other.thread is None
+    assert "read by another warp of block 0" in found.message

@@ -35,6 +35,19 @@ static void start_block(uint64_t number) {
     }
 }
 
+// Lists what every thread that is left waits for.
+static void report_deadlock() {
+    LaunchRequest *request = launch.request;
+    for (uint32_t i = 0; i < launch.n_threads; ++i) {
+        const Fiber *fiber = &launch.fibers[i];
+        if (fiber->wait == EXITED) continue;
+        uint32_t mask = fiber->wait == WAIT_WARP_COLLECTIVE ? fiber->mask : 0;
+        request->waits[request->n_waits++] = {i, fiber->wait, fiber->kind, fiber->line, mask};
+    }
+    launch.running = &launch.fibers[request->waits[0].thread];
+    add_finding(DEADLOCK, request->waits[0].line, NO_BUFFER, 0);
+}
+
 // Returns false if threads are left that nothing can wake.
 static bool run_block(uint64_t number) {
     start_block(number);
@@ -43,16 +56,7 @@ static bool run_block(uint64_t number) {
     resume(&launch.main_context, first);
     launch.in_fiber = 0;
     if (launch.n_exited == launch.n_threads) return true;
-    LaunchRequest *request = launch.request;
-    for (uint32_t i = 0; i < launch.n_threads; ++i) {
-        const Fiber *fiber = &launch.fibers[i];
-        if (fiber->wait == EXITED) continue;
-        launch.running = &launch.fibers[i];
-        uint32_t mask = fiber->wait == WAIT_WARP_COLLECTIVE ? fiber->mask : 0;
-        request->waits[request->n_waits++] = {i, fiber->wait, fiber->kind, fiber->line, mask};
-    }
-    launch.running = &launch.fibers[request->waits[0].thread];
-    add_finding(DEADLOCK, request->waits[0].line, NO_BUFFER, 0);
+    report_deadlock();
     return false;
 }
 

@@ -65,7 +65,7 @@ static void report_at(uint32_t kind, const Access *access, uint64_t offset) {
 
 struct Other {
     uint32_t epoch;
-    int32_t thread;  // -1: not kept
+    int32_t thread;  // -1: not kept, in another warp or block
     uint32_t line, kind;
 };
 
@@ -113,6 +113,7 @@ static void check_readers(const Access *access, const Cell *cell, uint64_t offse
         report_race(access, offset, other);
     } else if (cell->read_epoch == launch.epoch) {
         if (cell->read_who & SEVERAL_WARPS || warp != access->self->warp) {
+            if (warp == access->self->warp) other.thread = -1;  // it is one of another warp
             report_race(access, offset, other);
             return;
         }
