@@ -1,0 +1,241 @@
+"""The corpus as a tool: list, search, show and verify its kernels, and export them as training and retrieval text."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentkern.compiler.driver import CompileRequest, compile_kernel
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Kernel
+from agentkern.tools.check import signature_text
+from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries
+from agentkern.tools.corpus_records import with_record
+from agentkern.tools.progress import Report, silent
+from agentkern.tools.results import (
+    CheckRecord,
+    CorpusEntry,
+    CorpusListResult,
+    CorpusShowResult,
+    CorpusVerifyResult,
+    VerifyResult,
+)
+from agentkern.tools.roofline import kernel_work
+from agentkern.tools.sources import UsageError, usage_error
+from agentkern.tools.verify import VerifyRequest, verify
+from agentkern.tools.verify_model import signature_of
+from agentkern.tools.verify_subject import Level
+
+
+def corpus_list(text: str = "", corpus: Path | None = None) -> CorpusListResult:
+    """Return the kernels whose name, family, summary, tags or notes hold every word of `text`. Errors: UsageError."""
+    words = text.lower().split()
+    found = [entry for entry in _entries(corpus) if all(word in _searched(entry) for word in words)]
+    rows = tuple(_row(entry, kernel) for entry in found for kernel in entry.kernels)
+    what = f" match `{text}`" if words else ""
+    return CorpusListResult(
+        status="ok", summary=f"{len(rows)} kernels{what}; next: `agentkern corpus show NAME`", kernels=rows
+    )
+
+
+def _searched(entry: Entry) -> str:
+    return " ".join((entry.name, entry.family, entry.summary, *entry.tags, *entry.kernels, entry.notes)).lower()
+
+
+def _row(entry: Entry, kernel: str) -> CorpusEntry:
+    signature = signature_text(_lowered(entry, kernel, {}))
+    return CorpusEntry(name=kernel, family=entry.family, path=entry.path, signature=signature, tags=entry.tags)
+
+
+def corpus_show(name: str, corpus: Path | None = None) -> CorpusShowResult:
+    """Return all of one kernel. Errors: UsageError for an unknown name."""
+    entry, kernel = _find(name, corpus)
+    return CorpusShowResult(
+        status="ok",
+        summary=f"{kernel}: {entry.summary}; next: `agentkern verify {entry.path}:{kernel}`",
+        name=kernel,
+        path=entry.path,
+        signature=signature_text(_lowered(entry, kernel, {})),
+        compile_dims=dict(entry.dims),
+        shapes={key: [dict(sizes) for sizes in listed] for key, listed in entry.shapes.items()},
+        criterion=dict(entry.meta["criterion"]),
+        record=entry.record,
+        text=entry.source,
+        notes=entry.notes,
+    )
+
+
+def corpus_verify(
+    names: Sequence[str] = (),
+    level: Level = "quick",
+    report: Report = silent,
+    corpus: Path | None = None,
+    *,
+    record: bool = False,
+) -> CorpusVerifyResult:
+    """Verify the named kernels, all by default: the text, the reference, and what meta.toml says of them.
+
+    record: write the outcome into each meta.toml. Errors: UsageError for an unknown name.
+    """
+    entries = _entries(corpus)
+    chosen = [_find(name, corpus) for name in names] or [(e, kernel) for e in entries for kernel in e.kernels]
+    results: dict[str, VerifyResult] = {}
+    for number, (entry, kernel) in enumerate(chosen):
+        start = number / len(chosen)
+
+        def said(fraction: float | None, check: str, start: float = start, kernel: str = kernel) -> None:
+            report(start + (fraction or 0.0) / len(chosen), f"{kernel}: {check}")
+
+        results[kernel] = _verify_one(entry, kernel, level, said)
+    held = [name for name, result in results.items() if result.status == "ok"]
+    if record:
+        for entry in {entry.name: entry for entry, _ in chosen}.values():
+            _write_verification(entry, results, level)
+    wrong = [name for name in results if name not in held]
+    first = f"; `{wrong[0]}`: {results[wrong[0]].summary}" if wrong else "; nothing to do"
+    statuses = {results[name].status for name in wrong}
+    return CorpusVerifyResult(
+        status="ok" if not wrong else "unavailable" if statuses == {"unavailable"} else "failed",
+        summary=f"{len(held)} of {len(results)} kernels hold{first}",
+        kernels=results,
+    )
+
+
+def _verify_one(entry: Entry, kernel: str, level: Level, report: Report) -> VerifyResult:
+    request = VerifyRequest(
+        source=entry.source,
+        path=entry.path,
+        kernel=kernel,
+        dims=dict(entry.dims),
+        level=level,
+        reference=entry.reference,
+        criterion=entry.criterion.text(),
+    )
+    result = verify(request, report)
+    problems = meta_problems(entry, kernel)
+    if not problems:
+        return result
+    record = CheckRecord(name="shapes", status="failed", detail=f"meta.toml: {problems[0]}")
+    checks = tuple(record if check.name == "shapes" else check for check in result.checks)
+    summary = f"meta.toml is wrong: {problems[0]}; correct it"
+    return result.model_copy(update={"status": "failed", "verdict": "wrong", "checks": checks, "summary": summary})
+
+
+def meta_problems(entry: Entry, kernel: str) -> tuple[str, ...]:
+    """Return what meta.toml says that the kernel contradicts: dtypes, sizes, bytes and flops."""
+    tile = _lowered(entry, kernel, {})
+    signature = signature_of(tile)
+    found: list[str] = []
+    dtypes = {p.name: p.dtype.name for p in (*signature.tensors, *signature.scalars)}
+    if entry.meta["dtypes"].get(kernel) != dtypes:
+        found.append(f"dtypes of `{kernel}` are {dtypes}")
+    names = {info.name for info in tile.sizes}
+    static = {info.name for info in tile.sizes if info.static}
+    if set(entry.dims) != static:
+        found.append(f"dims must give {sorted(static)}")
+    formulas = entry.meta["roofline"].get(kernel, {})
+    for sizes in (s for listed in entry.shapes.values() for s in listed):
+        if set(sizes) != names:
+            found.append(f"shape {dict(sizes)} does not give {sorted(names)}")
+            continue
+        built = _lowered(entry, kernel, {name: sizes[name] for name in static})
+        work = kernel_work(built, sizes)
+        assert work is not None
+        counted = {"bytes": work.bytes_moved, "flops": int(work.flops)}
+        for key, number in counted.items():
+            if key not in formulas or dims.evaluate(dims.parse(formulas[key]), sizes) != number:
+                found.append(f"{key} of `{kernel}` at {dict(sizes)} are {number}, not `{formulas.get(key)}`")
+    return tuple(found)
+
+
+def _write_verification(entry: Entry, results: Mapping[str, VerifyResult], level: Level) -> None:
+    mine = {kernel: results[kernel] for kernel in entry.kernels if kernel in results}
+    table: dict[str, object] = {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "device": "cpu",
+        "level": level,
+        "verdicts": {kernel: result.verdict for kernel, result in mine.items()},
+        "checks": {
+            kernel: ", ".join(c.name for c in result.checks if c.status == "passed") for kernel, result in mine.items()
+        },
+        "controls_rejected": {k: sum(c.rejected for c in result.controls) for k, result in mine.items()},
+        **entry.facts,
+    }
+    _rewrite(entry, "verification", table)
+
+
+def record_performance(report: Mapping[str, Any], corpus: Path | None = None) -> tuple[str, ...]:
+    """Write a benchmark's report (evals/perf) into each meta.toml that it has rows of; return their names."""
+    written: list[str] = []
+    for entry in _entries(corpus):
+        rows = [row for row in report["rows"] if row["kernel"] in entry.kernels and row["schedule_number"] == 0]
+        if not rows:
+            continue
+        table: dict[str, object] = {key: report[key] for key in ("gpu", "driver_cuda", "torch", "date", "commit")}
+        table |= {
+            "copy_gbytes_per_s": report["copy_gbytes_per_s"],
+            "rows": [_timed(row) for row in rows],
+            **entry.facts,
+        }
+        _rewrite(entry, "performance", table)
+        written.append(entry.name)
+    return tuple(written)
+
+
+def _timed(row: Mapping[str, Any]) -> dict[str, object]:
+    peers = {name.replace(".", "_"): peer["median_us"] for name, peer in row["peers"].items()}
+    shape = "x".join(map(str, row["shape"]))
+    mine = {"kernel": row["kernel"], "shape": shape, "us": row["median_us"], "of_copy": row["of_copy"]}
+    return {**mine, "low_us": row["ci_us"][0], "high_us": row["ci_us"][1], "runs": row["runs"], **peers}
+
+
+def _rewrite(entry: Entry, section: str, table: Mapping[str, object]) -> None:
+    file = entry.folder / "meta.toml"
+    file.write_text(with_record(file.read_text(encoding="utf-8"), section, table), encoding="utf-8")
+
+
+def corpus_export(corpus: Path | None = None) -> Iterator[str]:
+    """Yield one line of JSON for each kernel: task, kernel, generated CUDA, notes. Errors: UsageError."""
+    for entry in _entries(corpus):
+        for kernel in entry.kernels:
+            request = CompileRequest(entry.source, entry.path, kernel, dims=entry.dims)
+            line = {
+                "name": kernel,
+                "family": entry.family,
+                "task": entry.summary,
+                "tags": list(entry.tags),
+                "signature": signature_text(_lowered(entry, kernel, {})),
+                "dims": dict(entry.dims),
+                "kernel": entry.source,
+                "cuda": compile_kernel(request).cuda,
+                "notes": entry.notes,
+                "criterion": entry.criterion.text(),
+            }
+            yield json.dumps(line, ensure_ascii=False)
+
+
+def _entries(corpus: Path | None) -> tuple[Entry, ...]:
+    try:
+        return read_entries(corpus or default_corpus())
+    except CorpusError as e:
+        raise usage_error("corpus", str(e)) from e
+
+
+def _find(name: str, corpus: Path | None) -> tuple[Entry, str]:
+    known = [(entry, kernel) for entry in _entries(corpus) for kernel in entry.kernels]
+    for entry, kernel in known:
+        if name in (kernel, f"{entry.family}/{kernel}", f"{entry.family}/{entry.name}"):
+            return entry, kernel
+    names = ", ".join(kernel for _, kernel in known)
+    raise usage_error("NAME", f"the corpus has no kernel `{name}`; it has {names}")
+
+
+def _lowered(entry: Entry, kernel: str, statics: Mapping[str, int]) -> Kernel:
+    lowered = lower_source(entry.source, entry.path, kernel, statics, {})
+    if lowered.kernel is None:
+        raise UsageError(lowered.diagnostics[0])
+    return lowered.kernel
