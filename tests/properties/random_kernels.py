@@ -189,7 +189,7 @@ def _number_axis(extent: int) -> Axis:
 
 def _binary(body: _Body) -> None:
     rng = body.rng
-    a = body.pick(EVERY[:-3] + ("bool",)) if rng.random() < 0.9 else body.pick(("bool",))
+    a = body.pick((*EVERY[:-3], "bool")) if rng.random() < 0.9 else body.pick(("bool",))
     if a is None or a.dtype in NARROW:
         return
     if a.dtype == "bool":
@@ -329,14 +329,26 @@ def _index(body: _Body) -> None:
         body.add(f"{axis.shape}.index", (), "i64", (axis,))
 
 
-STEPS = ((_load, 1), (_binary, 5), (_with_literal, 3), (_unary, 3), (_three, 2), (_cast, 3), (_reduce, 4), (_shape, 3), (_index, 1))
+STEPS = (
+    (_load, 1),
+    (_binary, 5),
+    (_with_literal, 3),
+    (_unary, 3),
+    (_three, 2),
+    (_cast, 3),
+    (_reduce, 4),
+    (_shape, 3),
+    (_index, 1),
+)
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
 
 
-def _form(rng: random.Random, sizes: dict[str, int], statics: set[str]) -> tuple[str, tuple[Axis, ...], tuple[str, ...], tuple[str, ...], dict[str, str]]:
-    """A grid: its header, axes of full tiles, subscripts and dims of tensors, and `variable -> block count` of written blocks."""
+def _form(
+    rng: random.Random, sizes: dict[str, int], statics: set[str]
+) -> tuple[str, tuple[Axis, ...], tuple[str, ...], tuple[str, ...], dict[str, str]]:
+    """A grid: its header, axes of full tiles, subscripts and dims of tensors, block counts of written blocks by name."""
     t, h, b = sizes["T"], sizes["H"], sizes["B"]
     whole = Axis("H", "H", ":", h, reducible=True, fixed=True)
     long = Axis("T", "T", ":", t, reducible=True)

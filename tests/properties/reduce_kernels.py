@@ -32,7 +32,9 @@ def reduced(program: Program, fails: Fails) -> Program:
 
 def _size(program: Program) -> tuple[int, int, int]:
     lines = sum(len(g.lines) + 3 * len(g.stores) for g in program.grids)
-    operands = sum(len(line.operands) + (len(line.axes) if "[" in line.text else 0) for g in program.grids for line in g.lines)
+    operands = sum(
+        len(line.operands) + (len(line.axes) if "[" in line.text else 0) for g in program.grids for line in g.lines
+    )
     return lines, operands, sum(program.sizes.values())
 
 

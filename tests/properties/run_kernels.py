@@ -6,8 +6,9 @@ The CUDA texts of a batch become one translation unit: their preludes hold equal
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +19,34 @@ from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import interpret
 from agentkern.compiler.ir.reference_formats import STORAGE
 from agentkern.compiler.ir.types import TensorType
+from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.simulate import simulate
-from agentkern.runtime.simulator import SimulatorOptions, ThreadOrder, build
+from agentkern.runtime.simulator import (
+    LaunchError,
+    SimulatorBuildError,
+    SimulatorModule,
+    SimulatorOptions,
+    ThreadOrder,
+    build,
+)
 from tests.properties.random_kernels import Program, random_input
 
+OUR_BUGS = (
+    AssertionError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
 _KERNELS = re.compile(r'^extern "C" __global__', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a program: `equal`, `different`, `finding` (of the simulator), `unsupported`, `rejected`, `crash`."""
+    """What became of a program: equal, different, finding (of the simulator), unsupported, rejected or crash."""
 
     program: Program
     outcome: str
@@ -52,14 +71,31 @@ def compile_program(program: Program, *, other_schedule: bool = True) -> Compile
     numbers = {name: program.sizes[name] for name in program.statics}
     request = CompileRequest(program.text(), "kernel.py", dims=numbers)
     result = compile_kernel(request)
-    if result.status == "ok" and other_schedule and result.kernel is not None:
+    if result.status == "ok" and result.kernel is not None:
+        request = replace(
+            request, variant=fitting_variant(result.kernel, program.sizes, strided(result.kernel, program))
+        )
         found = schedules(result.kernel, request.variant, 6)
-        picked = found[program.seed % len(found)]
-        result = compile_kernel(CompileRequest(program.text(), "kernel.py", dims=numbers, schedule=picked))
+        picked = found[program.seed % len(found)] if other_schedule else found[0]
+        result = compile_kernel(replace(request, schedule=picked))
     if result.status != "ok":
         said = "; ".join(f"{d.code} {d.message}" for d in result.diagnostics if d.severity == "error")
         return Verdict(program, "unsupported" if result.status == "unsupported" else "rejected", said)
     return Compiled(program, result)
+
+
+def strided(kernel: Kernel, program: Program) -> tuple[str, ...]:
+    """Tensors that one program in four passes with gaps between its elements."""
+    names = [param.name or "" for param in kernel.params]
+    return tuple(names[program.seed % len(names) :]) if program.seed % 4 == 3 else ()
+
+
+def _with_gaps(array: np.ndarray) -> np.ndarray:
+    """The same elements, each axis strided as in an array one longer along it, the last every other element."""
+    room = np.zeros((*(n + 1 for n in array.shape[:-1]), 2 * array.shape[-1] + 1), array.dtype)
+    view = room[tuple(slice(0, n) for n in array.shape[:-1])][..., : 2 * array.shape[-1] : 2]
+    view[...] = array
+    return view
 
 
 def arrays(kernel: Kernel, program: Program) -> dict[str, np.ndarray]:
@@ -75,7 +111,7 @@ def arrays(kernel: Kernel, program: Program) -> dict[str, np.ndarray]:
         else:
             storage = np.dtype(STORAGE[dtype])
             found[param.name or ""] = np.full((*shape, storage.itemsize), 0xA5, np.uint8).view(storage).reshape(shape)
-    return found
+    return {n: _with_gaps(a) if n in strided(kernel, program) else a for n, a in found.items()}
 
 
 def joined_texts(texts: Sequence[str]) -> str:
@@ -95,19 +131,39 @@ def run_batch(programs: Sequence[Program], cache: Path, *, other_schedule: bool 
     found: dict[int, Verdict] = {}
     ready: list[tuple[int, Compiled]] = []
     for position, program in enumerate(programs):
-        made = compile_program(program, other_schedule=other_schedule)
+        try:
+            made = compile_program(program, other_schedule=other_schedule)
+        except OUR_BUGS as bug:
+            made = Verdict(program, "crash", _place(bug))
         if isinstance(made, Verdict):
             found[position] = made
         else:
             ready.append((position, made))
-    if ready:
-        module = build(joined_texts([made.result.cuda for _, made in ready]), cache)
-        for position, made in ready:
-            found[position] = _compare(made, module)
+    found |= _run_together(ready, cache)
     return [found[position] for position in range(len(programs))]
 
 
-def _compare(made: Compiled, module: object) -> Verdict:
+def _run_together(ready: Sequence[tuple[int, Compiled]], cache: Path) -> dict[int, Verdict]:
+    """Build and run as one; where the text does not build, in halves."""
+    if not ready:
+        return {}
+    try:
+        module = build(joined_texts([made.result.cuda for _, made in ready]), cache)
+    except SimulatorBuildError as bug:
+        if len(ready) == 1:
+            return {ready[0][0]: Verdict(ready[0][1].program, "crash", f"the text does not build: {bug.log.strip()}")}
+        half = len(ready) // 2
+        return _run_together(ready[:half], cache) | _run_together(ready[half:], cache)
+    return {position: _compare(made, module) for position, made in ready}
+
+
+def _place(bug: Exception) -> str:
+    """The exception with the innermost place that it came from."""
+    frame = traceback.extract_tb(bug.__traceback__)[-1]
+    return f"{type(bug).__name__} in {Path(frame.filename).name}, `{frame.name}`: {bug}"
+
+
+def _compare(made: Compiled, module: SimulatorModule) -> Verdict:
     program, result = made.program, made.result
     kernel, abi = result.kernel, result.abi
     assert kernel is not None
@@ -116,7 +172,10 @@ def _compare(made: Compiled, module: object) -> Verdict:
     interpret(kernel, expected, program.sizes, {})
     orders = (ThreadOrder.FORWARD, *ThreadOrder)
     options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed)
-    reports = simulate(abi, module, got, program.sizes, {}, options)  # pyright: ignore[reportArgumentType]
+    try:
+        reports = simulate(abi, module, got, program.sizes, {}, options)
+    except LaunchError as bug:
+        return Verdict(program, "crash", f"the launch is refused: {bug}")
     for report in reports:
         if not report.clean:
             return Verdict(program, "finding", str(report.findings[0] if report.findings else report))

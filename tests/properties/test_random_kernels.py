@@ -1,0 +1,73 @@
+"""Random kernels: the simulator runs the generated text to the interpreter's bits, without a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
+from tests.properties.random_kernels import Program, random_program
+from tests.properties.reduce_kernels import reduced
+from tests.properties.run_kernels import Verdict, run_batch
+
+FEW = tuple(range(7000, 7020))
+MANY = tuple(range(20_000, 20_300))
+KEPT = (309,)
+"""Seeds of programs that once failed: 309, an offset `lane & 7` added to a pointer without its parentheses."""
+
+
+def _has_compiler() -> bool:
+    try:
+        host_compiler()
+    except SimulatorUnavailableError:
+        return False
+    return True
+
+
+pytestmark = [
+    pytest.mark.toolchain,
+    pytest.mark.skipif(not _has_compiler(), reason="the simulator needs a C++ compiler"),
+]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("simulator")
+
+
+def _check(seeds: tuple[int, ...], cache: Path) -> list[Verdict]:
+    verdicts = run_batch([random_program(seed) for seed in seeds], cache)
+    wrong = [f"seed {v.program.seed}: {v.outcome} {v.detail}\n{v.program.text()}" for v in verdicts if not v.holds]
+    assert not wrong, "\n".join(wrong)
+    return verdicts
+
+
+def test_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
+    verdicts = _check(FEW, cache)
+    assert sum(v.outcome == "equal" for v in verdicts) > len(FEW) // 2
+
+
+def test_programs_that_once_failed_hold(cache: Path) -> None:
+    _check(KEPT, cache)
+
+
+@pytest.mark.slow
+def test_many_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
+    for first in range(0, len(MANY), 25):
+        _check(MANY[first : first + 25], cache)
+
+
+def test_program_of_a_seed_is_always_the_same() -> None:
+    assert [random_program(seed) for seed in range(50)] == [random_program(seed) for seed in range(50)]
+
+
+def test_failing_program_is_cut_down_to_what_fails() -> None:
+    def fails(program: Program) -> bool:
+        return "ak.sum" in program.text() and program.sizes["H"] > 2
+
+    program = next(p for p in map(random_program, range(1000)) if fails(p) and len(p.grids[0].lines) > 6)
+    small = reduced(program, fails)
+    assert fails(small)
+    assert sum(len(grid.lines) for grid in small.grids) <= 2
+    assert small.sizes["H"] == 3
