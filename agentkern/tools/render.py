@@ -14,6 +14,7 @@ from agentkern.tools.results import (
     DiagnosticRecord,
     DoctorResult,
     Mismatch,
+    ProfileResult,
     ProofCounts,
     Resources,
     Result,
@@ -133,6 +134,34 @@ def verify_report(result: VerifyResult, source: str) -> str:
     if result.timings_ms:
         lines.append(f"  {timings_text(result.timings_ms)}")
     return "\n".join((*lines, "", headline(result)))
+
+
+def profile_report(result: ProfileResult, source: str) -> str:
+    """Return the time, what it is worth, the rivals, and what would help."""
+    lines = [diagnostics_report(result.diagnostics, source), ""] if result.diagnostics else []
+    rows: list[tuple[str, ...]] = []
+    if result.median_us is not None:
+        spread = f" [{result.ci_us[0]:.2f}, {result.ci_us[1]:.2f}]" if result.ci_us is not None else ""
+        rows.append(("time", f"{result.median_us:.2f} us{spread}, {result.runs} runs"))
+    if result.gbytes_per_s is not None:
+        rows.append(("rate", f"{result.gbytes_per_s:,.0f} GB/s"))
+    if result.floor_us is not None:
+        share = f", {result.percent_of_floor:.1f}% of it reached" if result.percent_of_floor is not None else ""
+        rows.append(("floor", f"{result.floor_us:.2f} us{share}"))
+    if result.of_copy is not None:
+        rows.append(("of copy", f"{result.of_copy:.3f}"))
+    rows += [
+        (rival.name, f"{rival.median_us:.2f} us, {rival.speedup:.2f}x [{rival.ci[0]:.2f}, {rival.ci[1]:.2f}]")
+        for rival in result.baselines
+    ]
+    if result.roofline is not None and result.roofline.bytes is not None:
+        rows.append(("roofline", f"{result.roofline.bytes:,} bytes, {result.roofline.flops:,} flops"))
+    if result.bound is not None:
+        rows.append(("bound by", result.bound))
+    rows += [("lever", lever) for lever in result.levers]
+    if result.gpu is not None:
+        rows.append(("gpu", result.gpu))
+    return "\n".join((*lines, table(rows), "", headline(result)))
 
 
 def mismatch_text(mismatch: Mismatch) -> str:

@@ -9,6 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from agentkern.diagnostics import Edit, Fix, apply_fix
+from tests.conftest import why_no_gpu
 from tests.tools.kernel_texts import BROKEN, RMS_NORM
 from tests.tools.mcp_client import Conversation, converse
 
@@ -67,6 +68,20 @@ def test_a_wrong_kernel_is_told_from_a_right_one_by_a_second_kernel(tmp_path: Pa
         assert verified["verdict"] == "wrong"
         assert verified["mismatch"]["output"] == "out"
         assert n_tokens(verified) < 250
+
+    converse(talk, tmp_path)
+
+
+def test_profile_without_a_gpu_says_so_and_gives_the_floor(tmp_path: Path):
+    if why_no_gpu() is None:
+        pytest.skip("there is a GPU here")
+
+    async def talk(server: Conversation) -> None:
+        answer = await server.call("ak_profile", source=RMS_NORM, dims={"H": 7168, "T": 8192})
+        assert answer["status"] == "unavailable"
+        assert answer["floor_us"] > 0
+        assert n_tokens(answer) < 500
+        assert "did you mean `seconds`" in await server.misuse("ak_profile", source=RMS_NORM, second=1)
 
     converse(talk, tmp_path)
 

@@ -55,9 +55,8 @@ class VerifyArguments(CheckArguments):
 class ProfileArguments(CheckArguments):
     """Of `ak_profile`."""
 
-    against: Annotated[
-        list[Literal["torch", "torch.compile"]], Field(description="Rivals to time in the same run.")
-    ] = Field(default_factory=list)
+    target: Annotated[Target, Field(description="Whose floor, without a GPU.")] = "sm_90a"
+    seconds: Annotated[float, Field(ge=0.1, le=60, description="Time to measure.")] = 10
 
 
 class JobArguments(Arguments):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentkern.tools.compile import compile as compile_kernel
+from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.progress import Report
 from agentkern.tools.requests import CompileRequest
 from agentkern.tools.verify import VerifyRequest, verify
@@ -23,4 +24,12 @@ def _verify(arguments: dict[str, Any], report: Report) -> Answer:
     return verify(VerifyRequest(**arguments, reference_kernel=reference_kernel), report).model_dump(mode="json")
 
 
-TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {"compile": _compile, "verify": _verify}
+def _profile(arguments: dict[str, Any], report: Report) -> Answer:
+    return profile(ProfileRequest(**arguments), report).model_dump(mode="json")
+
+
+TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {
+    "compile": _compile,
+    "verify": _verify,
+    "profile": _profile,
+}

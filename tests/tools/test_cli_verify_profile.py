@@ -1,0 +1,81 @@
+"""`agentkern verify` and `agentkern profile`: options, exit codes, reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import why_no_gpu
+from tests.tools.command_line import agentkern
+from tests.tools.kernel_texts import ADD, BROKEN, RMS_NORM
+
+CHECKS = set("writes memory deterministic integers interpreter schedules batch reference special shapes".split())
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> str:
+    path = tmp_path / "kernel.py"
+    path.write_text(RMS_NORM, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.toolchain
+def test_verify_names_every_check_and_the_wrong_answers_it_caught(kernel: str):
+    answer = agentkern("verify", kernel, "--dim", "H=24", "--json")
+    assert answer.code == 0, answer.out
+    assert answer.json["verdict"] == "bit_exact"
+    assert {check["name"] for check in answer.json["checks"]} == CHECKS
+    assert answer.json["controls"]
+    assert all(control["rejected"] for control in answer.json["controls"])
+
+
+@pytest.mark.toolchain
+def test_verify_prints_a_report_that_ends_with_the_verdict(tmp_path: Path):
+    path = tmp_path / "add.py"
+    path.write_text(ADD, encoding="utf-8")
+    answer = agentkern("verify", str(path), "--input", "scale=0.5")
+    assert answer.code == 0, answer.out
+    assert "interpreter" in answer.out
+    assert answer.out.splitlines()[-1].startswith("ok: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), 1),
+        (("--dim", "G=3"), 2),
+        (("--dim", "H=8", "--reference", "missing.py:f"), 2),
+        (("--dim", "H=8", "--criterion", "roughly"), 2),
+        (("--dim", "H=8", "--input", "x=x.npy"), 2),
+    ],
+    ids=["no-size", "unknown-size", "missing-reference", "unknown-criterion", "array-input"],
+)
+def test_what_cannot_be_verified_says_why(kernel: str, arguments: tuple[str, ...], code: int):
+    answer = agentkern("verify", kernel, *arguments, "--json")
+    assert answer.code == code
+    assert answer.json["diagnostics"]
+
+
+def test_a_wrong_kernel_gets_no_verdict(kernel: str):
+    Path(kernel).write_text(BROKEN, encoding="utf-8")
+    answer = agentkern("verify", kernel, "--dim", "H=8", "--json")
+    assert answer.code == 1
+    assert answer.json["status"] == "rejected"
+    assert answer.json["verdict"] == "not_run"
+
+
+@pytest.mark.skipif(why_no_gpu() is None, reason="there is a GPU here")
+def test_profile_without_a_gpu_ends_with_3_and_gives_the_roofline(kernel: str):
+    answer = agentkern("profile", kernel, "--dim", "H=7168,T=8192", "--json")
+    assert answer.code == 3
+    assert answer.json["status"] == "unavailable"
+    assert answer.json["roofline"]["bytes"] == 4 * 8192 * 7168 + 2 * 7168
+    assert answer.json["floor_us"] == pytest.approx(answer.json["roofline"]["floor_us"])
+    assert "floor" in agentkern("profile", kernel, "--dim", "H=7168,T=8192").out
+
+
+def test_profile_against_a_file_that_is_not_there_is_wrong_usage(kernel: str):
+    answer = agentkern("profile", kernel, "--dim", "H=8", "--against", "torch", "--json")
+    assert answer.code == 2
+    assert "peers.py" in answer.json["summary"]
