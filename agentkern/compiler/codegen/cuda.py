@@ -237,6 +237,16 @@ def _bare(expression: str) -> str:
     return expression[1:-1] if expression.startswith("(") and _is_wrapped(expression) else expression
 
 
+def _summand(expression: str) -> str:
+    """What may follow `+`: without its parentheses unless an operator that binds more loosely stands inside them."""
+    bare, depth = _bare(expression), 0
+    for character in bare:
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character in "&|^?<>=":
+            return expression
+    return bare
+
+
 def _vector_access(op: Op) -> VectorAccess:
     array, count = op.operands[2].type, op.attrs["count"]
     assert isinstance(array, RegisterArray) and isinstance(count, int)
@@ -246,9 +256,9 @@ def _vector_access(op: Op) -> VectorAccess:
 def _address(f: _Function, op: Op) -> tuple[str, str, Pointer]:
     pointer = op.operands[0].type
     assert isinstance(pointer, Pointer)
-    offset = _bare(f.spell(op.operands[1]))
+    offset = _summand(f.spell(op.operands[1]))
     base = f.spell(op.operands[0])
-    at = _bare(f.spell(op.operands[3]))
+    at = _summand(f.spell(op.operands[3]))
     array = f.spell(op.operands[2])
     return (base if offset == "0" else f"{base} + {offset}"), (array if at == "0" else f"{array} + {at}"), pointer
 
@@ -283,7 +293,7 @@ def _advance(f: _Function, op: Op) -> None:
     assert isinstance(type_, Pointer)
     name = f.names[op.result] = f.fresh(op.result.name or "p")
     const = "const " if type_.readonly or _is_input(op.operands[0]) else ""
-    offset = _bare(f.spell(op.operands[1]))
+    offset = _summand(f.spell(op.operands[1]))
     base = f.spell(op.operands[0])
     f.line(f"{const}{storage_type(type_.dtype)}* {name} = {base}{'' if offset == '0ll' else f' + {offset}'};", op)
 

@@ -144,7 +144,7 @@ def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | Non
     if not wide:
         return 0
     order = orders.get(wide[0])
-    if wide[0] == fast:
+    if wide[0] == fast or (order is not None and COLUMN_CHUNK % order.partials):
         return CHUNK_ROWS * (order.partials if order is not None else LONG_ROW.partials)
     return COLUMN_CHUNK
 
