@@ -115,7 +115,9 @@ def test_unwritten_shared_slot_is_found_once_per_line(sample, marked_line):
 
 
 def test_shared_memory_of_an_earlier_block_does_not_count_as_written(sample):
-    report = sample("memory").launch("fill_shared", 3, 64, 256, [output(64, initialised=True), 9])
+    out = output(64, initialised=True)
+    report = sample("memory").launch("fill_shared", 3, 64, 256, [out, 9])
+    assert out.array[54] == 0xCDCDCDCD
     uninitialised = [f for f in report.findings if f.kind is FindingKind.UNINITIALISED]
     assert [f.count for f in uninitialised] == [3]
 
