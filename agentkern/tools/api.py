@@ -8,16 +8,22 @@ from agentkern.runtime.cache import cache_folder
 from agentkern.tools.arrays import GivenInputs, read_inputs, write_npz
 from agentkern.tools.check import check
 from agentkern.tools.compile import CompileAnswer, compile
+from agentkern.tools.corpus import corpus_export, corpus_list, corpus_show, corpus_verify
 from agentkern.tools.doctor import doctor
 from agentkern.tools.explain import explain
+from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.reference import read, reference
 from agentkern.tools.requests import CheckRequest, CompileRequest, RunRequest
 from agentkern.tools.results import (
     CheckResult,
     CompileResult,
+    CorpusListResult,
+    CorpusShowResult,
+    CorpusVerifyResult,
     DoctorResult,
     ExplainResult,
     JobResult,
+    ProfileResult,
     ReadResult,
     ReferenceResult,
     RunResult,
@@ -34,10 +40,15 @@ __all__ = [
     "CompileAnswer",
     "CompileRequest",
     "CompileResult",
+    "CorpusListResult",
+    "CorpusShowResult",
+    "CorpusVerifyResult",
     "DoctorResult",
     "ExplainResult",
     "GivenInputs",
     "JobResult",
+    "ProfileRequest",
+    "ProfileResult",
     "ReadResult",
     "ReferenceResult",
     "RunAnswer",
@@ -48,9 +59,14 @@ __all__ = [
     "VerifyResult",
     "check",
     "compile",
+    "corpus_export",
+    "corpus_list",
+    "corpus_show",
+    "corpus_verify",
     "doctor",
     "explain",
     "job",
+    "profile",
     "read",
     "read_inputs",
     "reference",

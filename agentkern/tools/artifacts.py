@@ -18,6 +18,7 @@ from agentkern.tools.results import Artifact
 ENDINGS = {
     "cuda": "cu", "ir": "ir", "placed": "ir", "gpu": "ir", "ptx": "ptx", "sass": "sass", "cubin": "cubin",
     "layouts": "txt", "proofs": "json", "host": "json", "arrays": "npz", "report": "txt",
+    "jsonl": "jsonl",
 }  # fmt: skip
 _MAX_BYTES = 256 << 20
 _ID = re.compile(r"([a-z]+)-[0-9a-f]{16}")

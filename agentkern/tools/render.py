@@ -11,6 +11,9 @@ from agentkern.diagnostics import Diagnostic, Edit, Fix, Label, Span, render_all
 from agentkern.tools.results import (
     CheckResult,
     CompileResult,
+    CorpusListResult,
+    CorpusShowResult,
+    CorpusVerifyResult,
     DiagnosticRecord,
     DoctorResult,
     Mismatch,
@@ -162,6 +165,31 @@ def profile_report(result: ProfileResult, source: str) -> str:
     if result.gpu is not None:
         rows.append(("gpu", result.gpu))
     return "\n".join((*lines, table(rows), "", headline(result)))
+
+
+def corpus_list_report(result: CorpusListResult) -> str:
+    """Return one line per kernel."""
+    rows = [(kernel.name, kernel.family, ", ".join(kernel.tags), kernel.path) for kernel in result.kernels]
+    return f"{table(list(rows))}\n\n{headline(result)}" if rows else headline(result)
+
+
+def corpus_show_report(result: CorpusShowResult) -> str:
+    """Return the kernel's text and notes, and what is known of it."""
+    sizes = " ".join(f"--dim {name}={size}" for name, size in result.compile_dims.items())
+    rows: list[tuple[str, ...]] = [("signature", result.signature), ("path", result.path), ("sizes", sizes or "none")]
+    rows += [(f"{kind} shapes", json.dumps(shapes)) for kind, shapes in result.shapes.items()]
+    rows.append(("criterion", str(result.criterion.get("kind", ""))))
+    rows += [(f"record: {kind}", json.dumps(record, default=str)) for kind, record in result.record.items()]
+    return f"{result.text.rstrip()}\n\n{result.notes.rstrip()}\n\n{table(rows)}\n\n{headline(result)}"
+
+
+def corpus_verify_report(result: CorpusVerifyResult) -> str:
+    """Return one line per kernel."""
+    rows: list[tuple[str, ...]] = []
+    for name, found in result.kernels.items():
+        verdict = click.style(found.verdict, fg=_STATUS_COLOURS[found.status])
+        rows.append((verdict, name, found.summary))
+    return f"{table(rows)}\n\n{headline(result)}"
 
 
 def mismatch_text(mismatch: Mismatch) -> str:
