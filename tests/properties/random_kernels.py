@@ -348,7 +348,7 @@ STEPS = (
 def _form(
     rng: random.Random, sizes: dict[str, int], statics: set[str]
 ) -> tuple[str, tuple[Axis, ...], tuple[str, ...], tuple[str, ...], dict[str, str]]:
-    """A grid: its header, axes of full tiles, subscripts and dims of tensors, block counts of written blocks by name."""
+    """A grid: its header, axes of full tiles, subscripts and dims of tensors, counts of written blocks by name."""
     t, h, b = sizes["T"], sizes["H"], sizes["B"]
     whole = Axis("H", "H", ":", h, reducible=True, fixed=True)
     long = Axis("T", "T", ":", t, reducible=True)

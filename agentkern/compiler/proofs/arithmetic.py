@@ -13,7 +13,7 @@ from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.dims import Dim, FloorDiv
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.proofs import wording
-from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Form,
     Violation,
@@ -56,10 +56,14 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
         statement,
         op.location,
         shown=shown,
-        violation=lambda: make_violation(
-            [*size_unknowns(facts), *scope_unknowns(scope)], equal(form, 0), scope.forms.data
+        cases=(
+            Case(
+                lambda: make_violation(
+                    [*size_unknowns(facts), *scope_unknowns(scope)], equal(form, 0), scope.forms.data
+                ),
+                lambda values: _describe(facts, scope, values, f"the divisor of `{operator}` is 0"),
+            ),
         ),
-        describe=lambda values: _describe(facts, scope, values, f"the divisor of `{operator}` is 0"),
         access=operator,
     )
 
@@ -106,8 +110,7 @@ def _extent_division(facts: KernelFacts, divisor: Dim) -> Obligation:
         f"the divisor `{divisor}` of an extent is never 0",
         None,
         shown=_is_nonzero(known, divisor),
-        violation=violation,
-        describe=lambda values: _describe(facts, None, values, f"the divisor `{divisor}` is 0"),
+        cases=(Case(violation, lambda values: _describe(facts, None, values, f"the divisor `{divisor}` is 0")),),
         access=f"// {divisor}",
     )
 

@@ -9,7 +9,7 @@ from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts,
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.ir import dims
 from agentkern.compiler.proofs import wording
-from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
@@ -44,8 +44,12 @@ def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, ind
         statement,
         access.op.location,
         shown=_shown(scope, access, axis, index),
-        violation=lambda: _violation(facts, scope, access, axis),
-        describe=lambda values: _describe(facts, scope, access, axis, values),
+        cases=(
+            Case(
+                lambda: _violation(facts, scope, access, axis),
+                lambda values: _describe(facts, scope, access, axis, values),
+            ),
+        ),
         tensor=name,
         access=access.text,
     )

@@ -18,7 +18,7 @@ from agentkern.compiler.ir.dims import Symbol
 from agentkern.compiler.ir.types import BlockType, TensorType
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.enumeration import first_unwritten
-from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
@@ -95,11 +95,16 @@ class _Goal:
             statement,
             location,
             shown=shown,
-            violation=None if boxes is None else lambda: _violation(self.facts, self.extents, boxes),
-            describe=lambda values: _describe(self.facts, self.tensor, values),
+            cases=() if boxes is None else (self._case(boxes),),
             refuted=refuted,
             tensor=name,
             access=self.load.text if self.load is not None else "",
+        )
+
+    def _case(self, boxes: Sequence[Box]) -> Case:
+        return Case(
+            lambda: _violation(self.facts, self.extents, boxes),
+            lambda values: _describe(self.facts, self.tensor, values),
         )
 
 

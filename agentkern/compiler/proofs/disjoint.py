@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
 from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Value
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.collision import MARK, meeting
-from agentkern.compiler.proofs.obligation import Obligation
+from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
@@ -27,25 +28,24 @@ from agentkern.compiler.proofs.violation import (
 
 
 def disjoint_obligations(facts: KernelFacts) -> Iterator[Obligation]:
-    """One obligation per pair of stores of a grid to one tensor, a store with itself included."""
+    """One obligation per store of a grid: it meets neither itself nor an earlier store in another block."""
     for scope in facts.scopes:
         if not scope.blocks:
             continue
-        stores = _distinct([a for a in scope.accesses if a.writes])
-        for position, second in enumerate(stores):
-            for first in stores[: position + 1]:
-                if first.tensor is second.tensor:
-                    yield _writes_apart(facts, scope, first, second)
+        earlier: dict[Value, list[Access]] = {}
+        for store in _distinct([a for a in scope.accesses if a.writes]):
+            before = earlier.setdefault(store.tensor, [])
+            before.append(store)
+            yield _writes_apart(facts, scope, store, before)
 
 
 def read_obligations(facts: KernelFacts) -> Iterator[Obligation]:
-    """One obligation per load and store of one tensor in one grid."""
+    """One obligation per load of a tensor that its own grid writes."""
     for scope in facts.scopes:
         stores = _distinct([a for a in scope.accesses if a.writes])
-        for load in _distinct([a for a in scope.accesses if not a.writes]):
-            for store in stores:
-                if store.tensor is load.tensor:
-                    yield _read_apart(facts, scope, load, store)
+        written = {store.tensor for store in stores}
+        for load in _distinct([a for a in scope.accesses if not a.writes and a.tensor in written]):
+            yield _reads_apart(facts, scope, load, [s for s in stores if s.tensor is load.tensor])
 
 
 def _distinct(accesses: list[Access]) -> list[Access]:
@@ -53,34 +53,60 @@ def _distinct(accesses: list[Access]) -> list[Access]:
     return list({(a.tensor, a.axes): a for a in reversed(accesses)}.values())[::-1]
 
 
-def _writes_apart(facts: KernelFacts, scope: Scope, first: Access, second: Access) -> Obligation:
-    name = second.tensor.name or ""
-    both = f"`{first.text}`" if first is second else f"`{first.text}` and `{second.text}`"
+def _open(scope: Scope, access: Access, others: Sequence[Access], *, same_block: bool) -> list[Access]:
+    """Accesses that may meet `access`; with `same_block` a meeting in one block is no matter."""
+    if same_block:
+        own = _block_axes(access)
+        others = [other for other in others if not _settles(scope, own & _block_axes(other))]
+    allowed = ("never", "same block") if same_block else ("never",)
+    return [other for other in others if meeting(scope, other, access) not in allowed]
+
+
+def _block_axes(access: Access) -> frozenset[tuple[int, str]]:
+    """The axes that a block variable subscripts."""
+    return frozenset((axis, index.block.name) for axis, index in enumerate(access.axes) if index.block is not None)
+
+
+def _settles(scope: Scope, common: frozenset[tuple[int, str]]) -> bool:
+    """Whether axes that two accesses subscript alike name every block of the grid: then they meet in one block only."""
+    names = {name for _, name in common}
+    return all(block.name in names for block in scope.blocks)
+
+
+def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Sequence[Access]) -> Obligation:
+    name = store.tensor.name or ""
+    both = f"`{store.text}`" if len(before) == 1 else f"`{store.text}` and the stores before it"
+    meets = _open(scope, store, before, same_block=True)
     return Obligation(
         "disjoint",
         f"different blocks of `{_grid_text(scope)}` never write one element of `{name}` ({both})",
-        second.op.location,
-        shown=meeting(scope, first, second) != "open",
-        violation=lambda: _violation(facts, scope, first, second, other_block=True),
-        describe=lambda values: _describe(facts, scope, first, second, values),
+        store.op.location,
+        shown=not meets,
+        cases=tuple(_case(facts, scope, other, store, other_block=True) for other in meets),
         tensor=name,
-        access=second.text,
+        access=store.text,
     )
 
 
-def _read_apart(facts: KernelFacts, scope: Scope, load: Access, store: Access) -> Obligation:
+def _reads_apart(facts: KernelFacts, scope: Scope, load: Access, stores: Sequence[Access]) -> Obligation:
     own_elements = load.type.access == "inout"
-    met = meeting(scope, load, store)
-    which = "of another block of the same grid" if own_elements else "of the same grid"
+    meets = _open(scope, load, stores, same_block=own_elements)
+    which = "another block of the same grid" if own_elements else "the same grid"
     return Obligation(
         "reads",
-        f"`{load.text}` reads nothing that `{store.text}` {which} writes",
+        f"`{load.text}` reads nothing that {which} writes",
         load.op.location,
-        shown=met == "never" or (own_elements and met == "same block"),
-        violation=lambda: _violation(facts, scope, load, store, other_block=own_elements),
-        describe=lambda values: _describe(facts, scope, load, store, values),
+        shown=not meets,
+        cases=tuple(_case(facts, scope, load, store, other_block=own_elements) for store in meets),
         tensor=load.tensor.name or "",
         access=load.text,
+    )
+
+
+def _case(facts: KernelFacts, scope: Scope, first: Access, second: Access, *, other_block: bool) -> Case:
+    return Case(
+        lambda: _violation(facts, scope, first, second, other_block=other_block),
+        lambda values: _describe(facts, scope, first, second, values),
     )
 
 

@@ -15,15 +15,25 @@ Describe = Callable[[Mapping[str, int]], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """One way in which an obligation could fail: the negation, and how an assignment of it is worded."""
+
+    violation: Callable[[], Violation]
+    describe: Describe
+
+
+@dataclass(frozen=True, slots=True)
 class Obligation:
-    """`violation` makes the negation; None where only the presolver can show it. `describe` words an assignment."""
+    """Holds if it is `shown` or none of its `cases` can happen. Without cases only the presolver can show it.
+
+    `refuted` is a counterexample that the presolver itself found.
+    """
 
     kind: Kind
     statement: str
     location: Location | None
     shown: bool
-    violation: Callable[[], Violation] | None = None
-    describe: Describe | None = None
+    cases: tuple[Case, ...] = ()
     refuted: Mapping[str, object] | None = None
     tensor: str = ""
     access: str = ""
@@ -50,25 +60,24 @@ class Obligation:
 
 
 def decide(obligation: Obligation) -> ProofRecord:
-    """Presolver, then a small counterexample, then Z3."""
+    """Presolver, then a small counterexample, then Z3, case by case."""
     if obligation.shown:
         return obligation.record("proved", "presolver")
     if obligation.refuted is not None:
         return obligation.record("refuted", "presolver", counterexample=obligation.refuted)
-    if obligation.violation is None:
+    if not obligation.cases:
         return obligation.record("unknown", "none")
-    violation = obligation.violation()
-    found = find_small(violation) if not violation.data else None
-    if found is not None and violation.holds(found):
-        return obligation.record("refuted", "search", counterexample=_described(obligation, found))
-    verdict = solve(violation)
-    if verdict.outcome == "impossible":
-        return obligation.record("proved", "z3", effort=verdict.effort)
-    if verdict.outcome == "possible" and not violation.data:
-        shown = _described(obligation, dict(verdict.values))
-        return obligation.record("refuted", "z3", effort=verdict.effort, counterexample=shown)
-    return obligation.record("unknown", "z3", effort=verdict.effort)
-
-
-def _described(obligation: Obligation, values: Mapping[str, int]) -> Mapping[str, object]:
-    return obligation.describe(values) if obligation.describe is not None else {"text": "", "values": dict(values)}
+    violations = [case.violation() for case in obligation.cases]
+    for case, violation in zip(obligation.cases, violations, strict=True):
+        found = find_small(violation) if not violation.data else None
+        if found is not None and violation.holds(found):
+            return obligation.record("refuted", "search", counterexample=case.describe(found))
+    effort, outcome = 0, "proved"
+    for case, violation in zip(obligation.cases, violations, strict=True):
+        verdict = solve(violation)
+        effort += verdict.effort
+        if verdict.outcome == "possible" and not violation.data:
+            return obligation.record("refuted", "z3", effort, case.describe(dict(verdict.values)))
+        if verdict.outcome != "impossible":
+            outcome = "unknown"
+    return obligation.record("proved" if outcome == "proved" else "unknown", "z3", effort)
