@@ -83,6 +83,7 @@ def run(request: RunRequest, inputs: GivenInputs, report: Report = silent) -> Ru
         _RUN[request.device](compiled, call, request)
     except Failed as e:
         return RunAnswer(_failure(e.diagnostics, request.device), {})
+    assert compiled.kernel is not None
     ended = time.perf_counter()
     timings = {"compile": compiled_at - started, "inputs": bound_at - compiled_at, "run": ended - bound_at}
     result = RunResult(
