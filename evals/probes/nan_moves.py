@@ -19,9 +19,7 @@ VALUES = (
     0x00000000, 0x80000000, 0x7F800000, 0xFF800000, 0x3F800000, 0xBF800000, 0x00000001, 0x80000001,
 )  # fmt: skip
 KERNELS = tuple(
-    line.split("(")[1].split(",")[0]
-    for line in SOURCE.read_text().splitlines()
-    if line.startswith("KERNEL(")
+    line.split("(")[1].split(",")[0] for line in SOURCE.read_text().splitlines() if line.startswith("KERNEL(")
 )
 
 
@@ -63,9 +61,7 @@ def run(image: bytes, name: str, a: list[int], b: list[int]) -> list[int]:
     checked(driver.cuMemcpyHtoD(pointers[1], struct.pack(f"{n}I", *b), 4 * n))
     arguments = (*(int(p) for p in pointers), n)
     types = (ctypes.c_void_p,) * 3 + (ctypes.c_int,)
-    checked(
-        driver.cuLaunchKernel(kernel, (n + 31) // 32, 1, 1, 32, 1, 1, 0, 0, (arguments, types), 0)
-    )
+    checked(driver.cuLaunchKernel(kernel, (n + 31) // 32, 1, 1, 32, 1, 1, 0, 0, (arguments, types), 0))
     checked(driver.cuCtxSynchronize())
     out = ctypes.create_string_buffer(4 * n)
     checked(driver.cuMemcpyDtoH(out, pointers[2], 4 * n))

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Build and run every probe on the first GPU. Usage: run_all.sh RESULTS_FOLDER [PROBE...]
 # Needs nvcc (CUDA 12.8 or later), a compute capability 9.0 GPU, and for two of the steps Python with
-# cuda-bindings and numpy. Each probe has its own time limit; a failure does not stop the others.
+# cuda-bindings and numpy, for one a host C++ compiler. Each probe has its own time limit; a failure does not stop the others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 results=${1:?usage: run_all.sh RESULTS_FOLDER [PROBE...]}
 shift
-probes=${*:-memory_access grouped_cast edges nan_moves row_order column_order fragment_order products approximations}
+probes=${*:-memory_access grouped_cast edges nan_moves row_order column_order fragment_order products approximations approximation_model}
 build=$here/build
 mkdir -p "$results" "$build"
 python=${PYTHON:-python3}
@@ -34,6 +34,10 @@ for probe in $probes; do
     approximations)
       mkdir -p "$results/binades"
       timeout 90 "$build/approximations" "$out" "$results/binades" >"$results/$probe.log" 2>&1 ;;
+    approximation_model)
+      { c++ -O2 -std=c++17 "$here/check_approximations.cpp" -o "$build/check_approximations" -lpthread &&
+        timeout 120 "$build/check_approximations" "$results/approximations.jsonl" "$out"; } \
+        >"$results/$probe.log" 2>&1 ;;
     *) timeout 90 "$build/$probe" "$out" >"$results/$probe.log" 2>&1 ;;
   esac
   echo "$probe: exit $?, $(($(date +%s) - start)) s, $(wc -l <"$out" 2>/dev/null || echo 0) lines"
