@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.dsl.dtypes import DType
-from agentkern.tools.verify_model import Call, Signature, concrete
+from agentkern.tools.verify_model import Call, RunOptions, Signature, concrete
 
 GUARD_BYTES = 256
 GUARD_PATTERN = 0xC7
@@ -48,25 +49,55 @@ class GuardedArray:
 
     def damage(self, *, writable: bool) -> tuple[str, ...]:
         """Return what a run did that it must not: bytes changed outside the array, or in an input."""
-        size = self.array.nbytes
-        front, back = self.memory[:GUARD_BYTES], self.memory[GUARD_BYTES + size :]
+        around = self.memory.copy()
+        start = self.array.ctypes.data - self.memory.ctypes.data if self.array.size else GUARD_BYTES
+        end = start + _span_bytes(self.array)
+        inner = around[start:end].view(np.uint8)
+        _elements(inner, self.array)[...] = GUARD_PATTERN
         found: list[str] = []
-        if (front != GUARD_PATTERN).any():
+        if (around[:start] != GUARD_PATTERN).any():
             found.append(f"bytes before `{self.name}` were overwritten")
-        if (back != GUARD_PATTERN).any():
-            at = int(np.argmax(back != GUARD_PATTERN))
+        if (inner != GUARD_PATTERN).any():
+            at = int(np.argmax(inner != GUARD_PATTERN))
+            found.append(f"byte {at} of `{self.name}`, which lies between its elements, was overwritten")
+        if (around[end:] != GUARD_PATTERN).any():
+            at = int(np.argmax(around[end:] != GUARD_PATTERN))
             found.append(f"byte {at} past the end of `{self.name}` was overwritten")
         if not writable and self.array.tobytes() != self.before.tobytes():
             found.append(f"input `{self.name}` was changed")
         return tuple(found)
 
 
-def guarded(name: str, contents: Raw) -> GuardedArray:
-    """Return a guarded copy of `contents`, its first element at an address that 256 divides, as on a GPU."""
-    allocation = np.full(contents.nbytes + 3 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
+def _span_bytes(array: Raw) -> int:
+    """Return the bytes from the first element to the end of the last."""
+    if not array.size:
+        return 0
+    return array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+
+
+def _elements(memory: Raw, array: Raw) -> Raw:
+    """Return the bytes of `memory` that are elements of an array laid out as `array`, one more axis for the bytes."""
+    if not array.size:
+        return memory[:0]
+    shape, strides = (*array.shape, array.itemsize), (*array.strides, 1)
+    return np.lib.stride_tricks.as_strided(memory, shape, strides)
+
+
+def guarded(name: str, contents: Raw, *, strided: bool = False) -> GuardedArray:
+    """Return a guarded copy of `contents`.
+
+    Contiguous: its first element at an address that 256 divides, as on a GPU. Strided: every other element of rows of
+    odd length, from an address that only an element's size divides.
+    """
+    itemsize, shape = contents.itemsize, contents.shape
+    spread = strided and contents.ndim > 0 and contents.size > 0
+    held = (*shape[:-1], 2 * shape[-1] + 1) if spread else shape
+    n_bytes, offset = math.prod(held) * itemsize, GUARD_BYTES + (itemsize if spread else 0)
+    allocation = np.full(n_bytes + 4 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
     start = -allocation.ctypes.data % GUARD_BYTES
-    memory = allocation[start : start + contents.nbytes + 2 * GUARD_BYTES]
-    array = memory[GUARD_BYTES : GUARD_BYTES + contents.nbytes].view(contents.dtype).reshape(contents.shape)
+    memory = allocation[start : start + n_bytes + offset + GUARD_BYTES]
+    array = memory[offset : offset + n_bytes].view(contents.dtype).reshape(held)
+    array = array[..., : 2 * shape[-1] : 2] if spread else array
     array[...] = contents
     return GuardedArray(name, memory, array, contents)
 
@@ -78,9 +109,10 @@ def initial(param: TensorParam, call: Call, which: int) -> Raw:
     return poison(param.dtype, concrete(param.shape, call.sizes), which)
 
 
-def lay_out(signature: Signature, call: Call, which: int) -> dict[str, GuardedArray]:
+def lay_out(signature: Signature, call: Call, options: RunOptions) -> dict[str, GuardedArray]:
     """Return one guarded array for each tensor parameter."""
-    return {p.name: guarded(p.name, initial(p, call, which)) for p in signature.tensors}
+    which, strided = options.poison, options.strided
+    return {p.name: guarded(p.name, initial(p, call, which), strided=strided) for p in signature.tensors}
 
 
 def inspect(signature: Signature, buffers: Mapping[str, GuardedArray]) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def check_special(subject: Subject) -> Outcome:
 
 
 def check_shapes(subject: Subject) -> Outcome:
-    """Compare at extents 0, 1, odd, prime, around each block, larger than shown, and at other static sizes."""
+    """Compare at extents 0, 1, odd, prime, around each block, larger than shown, strided, and at other static sizes."""
     cases = [subject.case("random", sizes) for sizes in subject.plan.shapes]
     left_out: list[str] = []
     for sizes in subject.plan.static_shapes:
@@ -80,8 +80,28 @@ def check_shapes(subject: Subject) -> Outcome:
             left_out.append(str(e))
         else:
             cases.append(case)
-    note = f"; left out: {'; '.join(left_out)}" if left_out else ""
-    return _against_oracle(subject, "shapes", cases, f", contiguous tensors{note}")
+    try:
+        wrong = _strided(subject, [subject.case("random", s) for s in (subject.plan.base, subject.plan.small)])
+    except BuildError as e:
+        left_out.append(f"strided tensors: {e}")
+    else:
+        if wrong is not None:
+            return wrong
+    note = f"; left out: {'; '.join(left_out)}" if left_out else ", and with strided tensors"
+    return _against_oracle(subject, "shapes", cases, note)
+
+
+def _strided(subject: Subject, cases: Sequence[Case]) -> Outcome | None:
+    """Return what is wrong with strided tensors, if anything is."""
+    for case in cases:
+        run = subject.run(case, RunOptions(strided=True))
+        mismatch = first_difference(subject.signature.outputs, run.outputs, subject.oracle(case.call))
+        if mismatch is not None:
+            return failed("shapes", difference_text(mismatch, f"{case.name}, strided"), mismatch)
+        defect = defects(run)
+        if defect is not None:
+            return failed("shapes", f"{case.name}, strided: {defect}")
+    return None
 
 
 def check_writes(subject: Subject) -> Outcome:

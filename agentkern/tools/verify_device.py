@@ -32,20 +32,20 @@ class DeviceExecutor:
 
     def run(self, call: Call, options: RunOptions) -> Run:
         """Run once. Errors: ExecutionError; BuildError; NvrtcMissing; NoDriver."""
-        result = self.program.compiled(call.sizes, options.schedule)
+        result = self.program.compiled(call.sizes, options.schedule, strided=options.strided)
         assert result.abi is not None
         if result.cuda not in self.cubins:
             try:
                 self.cubins[result.cuda] = build(result.cuda, NvrtcOptions(self.target), self.cache).cubin
             except NvrtcError as e:
                 raise ExecutionError(f"the CUDA compiler refused the text: {e.summary}") from e
-        return run_cubin(self.worker, result.abi, self.cubins[result.cuda], call, options.poison, self.index)
+        return run_cubin(self.worker, result.abi, self.cubins[result.cuda], call, options, self.index)
 
 
-def run_cubin(worker: Worker, abi: KernelAbi, cubin: bytes, call: Call, which: int, index: int = 0) -> Run:
-    """Run one call with poison `which` in the outputs. Errors: ExecutionError; NoDriver."""
+def run_cubin(worker: Worker, abi: KernelAbi, cubin: bytes, call: Call, options: RunOptions, index: int = 0) -> Run:
+    """Run one call; schedule and order are the cubin's. Errors: ExecutionError; NoDriver."""
     signature = abi_signature(abi)
-    guarded = lay_out(signature, call, which)
+    guarded = lay_out(signature, call, options)
     images = {name: HostImage(buffer.array, buffer.memory) for name, buffer in guarded.items()}
     try:
         program = GpuProgram(abi, cubin, index)

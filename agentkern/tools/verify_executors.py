@@ -21,7 +21,7 @@ class InterpreterExecutor:
         """Run once. Errors: ExecutionError."""
         kernel = self.program.tile(call.sizes)
         signature = signature_of(kernel)
-        buffers = lay_out(signature, call, options.poison)
+        buffers = lay_out(signature, call, options)
         arrays = {name: buffer.array for name, buffer in buffers.items()}
         try:
             interpret(kernel, arrays, call.sizes, call.scalars, free_block=options.order or None)

@@ -44,13 +44,15 @@ class Case:
 class RunOptions:
     """How to run: the schedule (None: the default), which order of threads and blocks, which poison in the outputs.
 
-    `tracked`: look for races and uninitialised reads too, where the executor can.
+    `tracked`: look for races and uninitialised reads too, where the executor can. `strided`: tensors with gaps between
+    elements and rows, at addresses that nothing but an element's size divides.
     """
 
     schedule: Schedule | None = None
     order: int = 0
     poison: int = 0
     tracked: bool = False
+    strided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

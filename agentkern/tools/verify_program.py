@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from agentkern.compiler.abi import Variant
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.schedule import Schedule
 from agentkern.diagnostics import Diagnostic
-from agentkern.tools.verify_model import BuildError, Sizes
+from agentkern.tools.verify_model import BuildError, Sizes, signature_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class CompiledProgram:
     request: CompileRequest
     sizes: tuple[SizeInfo, ...]
     tiles: dict[tuple[int, ...], Kernel] = field(default_factory=dict)
-    results: dict[tuple[tuple[int, ...], str], CompileResult] = field(default_factory=dict)
+    results: dict[tuple[tuple[int, ...], str, bool], CompileResult] = field(default_factory=dict)
 
     def tile(self, sizes: Sizes) -> Kernel:
         """Return the TILE kernel for the static ones of `sizes`. Errors: BuildError."""
@@ -35,11 +36,13 @@ class CompiledProgram:
             self.tiles[key] = lowered.kernel
         return self.tiles[key]
 
-    def compiled(self, sizes: Sizes, schedule: Schedule | None) -> CompileResult:
-        """Return the compiled kernel. Errors: BuildError."""
-        key = (self._key(sizes), "" if schedule is None else schedule.text())
+    def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
+        """Return the compiled kernel, for tensors of any strides if asked. Errors: BuildError."""
+        key = (self._key(sizes), "" if schedule is None else schedule.text(), strided)
         if key not in self.results:
-            result = compile_kernel(replace(self.request, dims=self._static(sizes), schedule=schedule))
+            variant = self._strided_variant(sizes) if strided else self.request.variant
+            request = replace(self.request, dims=self._static(sizes), schedule=schedule, variant=variant)
+            result = compile_kernel(request)
             if result.status != "ok":
                 first = result.diagnostics[0].message if result.diagnostics else result.status
                 raise BuildError(f"{self._shown(sizes)}: {first}")
@@ -53,6 +56,10 @@ class CompiledProgram:
     def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
         """Return up to `count` different schedules, the default first. Errors: BuildError."""
         return schedules(self.tile(sizes), self.request.variant, count)
+
+    def _strided_variant(self, sizes: Sizes) -> Variant:
+        tensors = signature_of(self.tile(sizes)).tensors
+        return Variant(tuple(p.name for p in tensors if p.shape), min(p.dtype.nbytes for p in tensors))
 
     def _static(self, sizes: Sizes) -> Mapping[str, int]:
         return {info.name: sizes[info.name] for info in self.sizes if info.static}

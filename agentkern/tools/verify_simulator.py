@@ -38,8 +38,8 @@ TIME_LIMIT_S = 120.0
 class Compiles(Protocol):
     """A program that can be built for a GPU."""
 
-    def compiled(self, sizes: Sizes, schedule: Schedule | None) -> CompileResult:
-        """Return the compiled kernel. Errors: BuildError."""
+    def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
+        """Return the compiled kernel, for tensors of any strides if asked. Errors: BuildError."""
         ...
 
 
@@ -54,10 +54,10 @@ class SimulatorExecutor:
 
     def run(self, call: Call, options: RunOptions) -> Run:
         """Run once. Errors: ExecutionError; BuildError; SimulatorUnavailableError."""
-        result = self.program.compiled(call.sizes, options.schedule)
+        result = self.program.compiled(call.sizes, options.schedule, strided=options.strided)
         assert result.abi is not None
         signature = abi_signature(result.abi)
-        guarded = lay_out(signature, call, options.poison)
+        guarded = lay_out(signature, call, options)
         arrays = {name: buffer.array for name, buffer in guarded.items()}
         settings = _settings(options, result.lines)
         try:

@@ -125,7 +125,9 @@ def gpu_runner(folder: Path) -> tuple[Runner, dict[str, Any]]:
     """Run cubins on GPU 0, in a worker process."""
     info, worker = driver().info(0), Worker(JOBS, os.environ)
     machine = {"gpu": info.name, "driver_cuda": ".".join(map(str, info.driver_version))}
-    return lambda row, call, which: run_cubin(worker, row.abi, row.cubin(folder), call, which), machine
+    return lambda row, call, which: run_cubin(
+        worker, row.abi, row.cubin(folder), call, RunOptions(poison=which)
+    ), machine
 
 
 def simulator_runner(folder: Path) -> tuple[Runner, dict[str, Any]]:
@@ -135,7 +137,7 @@ def simulator_runner(folder: Path) -> tuple[Runner, dict[str, Any]]:
     class One:
         row: PackedKernel
 
-        def compiled(self, sizes: Mapping[str, int], schedule: object) -> CompileResult:
+        def compiled(self, sizes: Mapping[str, int], schedule: object, *, strided: bool = False) -> CompileResult:
             return CompileResult("ok", (), texts={"cuda": self.row.text(folder)}, abi=self.row.abi)
 
     executors: dict[str, SimulatorExecutor] = {}

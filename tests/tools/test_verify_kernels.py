@@ -67,10 +67,10 @@ class Miscompiled:
     def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
         return self.right.schedules(sizes, count)
 
-    def compiled(self, sizes: Sizes, schedule: Schedule | None) -> CompileResult:
-        result = self.right.compiled(sizes, schedule)
+    def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
+        result = self.right.compiled(sizes, schedule, strided=strided)
         wrong = re.sub(self.pattern, self.instead, result.cuda)
-        assert sizes["H"] != 40 or wrong != result.cuda
+        assert sizes["H"] != 40 or strided or wrong != result.cuda
         return replace(result, texts={**result.texts, "cuda": wrong})
 
 
