@@ -31,7 +31,7 @@ SYNTAX = (
     Code("AK120", "a grid inside a {what}", "name all axes in one grid: `for m, n in ak.grid(M, N):`"),
     Code("AK121", "{reason}", "write one name per extent: `for m, n in ak.grid(M, N):`"),
     Code("AK122", "`{name}`: {reason}", "its form is `{form}`"),
-    Code("AK123", "`{name}` is not an ASCII name", "use letters, digits and `_`"),
+    Code("AK123", "`{name}` cannot name a {what}: {reason}", "choose another name of letters, digits and `_`"),
 )
 
 TYPES = (

@@ -269,7 +269,8 @@ def _lower_body(lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]) -
     args: list[Value] = []
     for axis in axes:
         lw.use_sizes(axis.extent)
-        value = Value(BlockType(_symbol(lw, axis.name), axis.extent, axis.block), axis.name)
+        symbol = _symbol(lw, axis.name)
+        value = Value(BlockType(symbol, axis.extent, axis.block), symbol.removeprefix("%"))
         args.append(value)
         scalar = Tile(lw.emit("start", (value,), TileType(I64), node.target)) if axis.each else None
         variable = BlockVar(value, axis.name, scalar)

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from agentkern.compiler.frontend import expressions, statements
 from agentkern.compiler.frontend.lowering import MAX_OPERATIONS, Lowering, TooLarge
 from agentkern.compiler.frontend.module import read_module
+from agentkern.compiler.frontend.names import why_not_kernel
 from agentkern.compiler.frontend.signature import Signature, read_signature
 from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
 from agentkern.compiler.ir.core import Builder, Kernel
@@ -74,6 +75,9 @@ def _lower(lw: Lowering, tree: ast.Module, kernel: str | None, settings: Mapping
     else:
         result = _kernel(lw, kernels[kernel or names[0]], settings)
         diagnostics = in_source_order(tuple(lw.diagnostics))
+        if lw.skipped and not diagnostics:
+            reason = "a part of the kernel was left out without an error"
+            diagnostics = (error("AK901", Span(lw.source.path), reason=reason),)
         failed = any(d.severity == "error" for d in diagnostics)
         return FrontendResult(None if failed else result, diagnostics, names)
     return FrontendResult(None, in_source_order(tuple(lw.diagnostics)), names)
@@ -109,10 +113,11 @@ def _check_dims(lw: Lowering) -> None:
 
 
 def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Kernel:
-    lw.scopes.append({})
-    if not node.name.isascii():
-        lw.diagnostics.append(lw.diagnostic("AK123", node, name=node.name))
+    reason = why_not_kernel(node.name)
+    if reason is not None:
+        lw.diagnostics.append(error("AK123", lw.header(node), name=node.name, what="kernel", reason=reason))
     signature = read_signature(lw, node, settings)
+    lw.scopes.append(signature.names)
     _check_settings(lw, node, signature, settings)
     lw.run(node.body)
     _check_whole(lw, node, signature)

@@ -88,6 +88,8 @@ class Lowering:
         self.symbols: dict[str, int] = {}
         # Set when part of the body could not be read: what it writes is unknown then.
         self.abandoned = False
+        # Set when an expression had no value: there must be a diagnostic then.
+        self.skipped = False
         self.in_module = False
         self.dim_values: dict[str, int] = {}
         self.first_statement = 1
@@ -141,6 +143,7 @@ class Lowering:
             self.diagnostics.append(e.diagnostic)
         except Poisoned:
             pass
+        self.skipped = True
         return POISON
 
     def need(self, *nodes: ast.expr) -> list[FrontValue]:
@@ -182,7 +185,7 @@ class Lowering:
     def bind(self, name: str, value: FrontValue) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = value
-        if isinstance(value, Tile) and value.value.name is None:
+        if isinstance(value, Tile) and value.value.name is None and name.isascii():
             value.value.name = name
 
     def use_sizes(self, extent: int | Dim) -> None:

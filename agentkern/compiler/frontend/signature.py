@@ -42,19 +42,23 @@ _SETTING_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 
 @dataclass(slots=True)
 class Signature:
-    """What the parameters give: values in order, defaults of scalars, compile-time values, where each stands."""
+    """What the parameters give: values in order, defaults of scalars, compile-time values, what each name means."""
 
     params: list[Value] = field(default_factory=list)
     defaults: list[tuple[str, Scalar]] = field(default_factory=list)
     settings: list[tuple[str, Scalar]] = field(default_factory=list)
     outputs: dict[str, ast.arg] = field(default_factory=dict)
     setting_names: list[str] = field(default_factory=list)
+    names: dict[str, FrontValue] = field(default_factory=dict)
 
 
 def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Signature:
-    """Bind a kernel's parameters in the innermost scope. Errors: AK114, AK115, AK123, AK203, AK213, AK214, AK602."""
+    """Read a kernel's parameters; annotations and defaults see the module's names, as in Python.
+
+    Errors: AK114, AK115, AK123, AK203, AK213, AK214, AK602.
+    """
     signature = Signature()
-    _plain_parameters(lw, node)
+    _plain_parameters(lw, signature, node)
     arguments = [*node.args.posonlyargs, *node.args.args]
     defaults: list[ast.expr | None] = [*[None] * (len(arguments) - len(node.args.defaults)), *node.args.defaults]
     pairs = list(zip(arguments, defaults, strict=True))
@@ -64,10 +68,10 @@ def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, S
         try:
             if argument.arg in seen:
                 lw.fail("AK114", argument, name=argument.arg, what="parameter")
-            lw.bind(argument.arg, POISON)
+            signature.names[argument.arg] = POISON
             seen.add(argument.arg)
             if not argument.arg.isascii():
-                lw.fail("AK123", argument, name=argument.arg)
+                lw.fail("AK123", argument, name=argument.arg, what="parameter", reason="it is not ASCII")
             _parameter(lw, signature, node, argument, default, settings)
         except Rejected as e:
             lw.diagnostics.append(e.diagnostic)
@@ -76,12 +80,12 @@ def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, S
     return signature
 
 
-def _plain_parameters(lw: Lowering, node: ast.FunctionDef) -> None:
+def _plain_parameters(lw: Lowering, signature: Signature, node: ast.FunctionDef) -> None:
     wrong: list[tuple[ast.arg, str]] = []
     for starred, stars in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
         if starred is not None:
             wrong.append((starred, f"`{stars}{starred.arg}`"))
-            lw.bind(starred.arg, POISON)
+            signature.names[starred.arg] = POISON
     wrong += [(argument, f"the keyword-only `{argument.arg}`") for argument in node.args.kwonlyargs]
     wrong += [(argument, f"the positional-only `{argument.arg}`") for argument in node.args.posonlyargs]
     for argument, what in wrong:
@@ -116,7 +120,7 @@ def _parameter(
         signature.params.append(value)
         if _ACCESS[access.name] == "out":
             signature.outputs[name] = argument
-        lw.bind(name, Tensor(value, name))
+        signature.names[name] = Tensor(value, name)
         return
     match lw.need_one(annotation):
         case TypeName(dtype):
@@ -196,7 +200,7 @@ def _scalar(lw: Lowering, signature: Signature, argument: ast.arg, dtype: DType,
         lw.fail("AK213", argument, name=name, reason=f"a scalar cannot be {dtype.name}", hint="use `ak.f32`")
     value = Value(TileType(dtype), name)
     signature.params.append(value)
-    lw.bind(name, Tile(value))
+    signature.names[name] = Tile(value)
     if default is None:
         return
     number = lw.need_one(default)
@@ -245,4 +249,4 @@ def _setting(
     if chosen is None:
         lw.fail("AK804", argument, name=name, reason="it has no value and no default", available=f"`{name}`, {words}")
     signature.settings.append((name, chosen))
-    lw.bind(name, Number(chosen))
+    signature.names[name] = Number(chosen)

@@ -47,6 +47,13 @@ def _unpack(lw: Lowering, target: ast.Tuple | ast.List, value: FrontValue, value
 
 
 def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: ast.expr) -> None:
+    base = target.value
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    if base is not target.value and isinstance(base, ast.Name) and isinstance(lw.lookup(base.id), Tensor):
+        _note_mentioned(lw, target)
+        name = lw.source.text_of(target.value)
+        lw.fail("AK313", target, name=name, hint=f"write one subscript: `{base.id}[...] = ...`")
     match lw.evaluate(target.value):
         case Tensor() as tensor:
             if isinstance(value, Poison):

@@ -334,9 +334,28 @@ def _tile_range(lw: Lowering, entry: Entry, axis: int, shape: Shape) -> tuple[in
     return entry.position, dims.add(entry.position, 1)
 
 
+def _shape_item(lw: Lowering, node: ast.Subscript, attribute: ast.Attribute) -> None:
+    """Reject `x.shape[k]` with the size's name. Errors: AK204."""
+    value = lw.need_one(attribute.value)
+    if not isinstance(value, Tensor | Tile):
+        return
+    shape = value.type.shape
+    position = lw.evaluate(node.slice)
+    if not isinstance(position, Number) or not isinstance(position.value, int):
+        return
+    if not -len(shape) <= position.value < len(shape):
+        return
+    text = extent_text(shape[position.value])
+    fixes = (lw.source.replace(node, text, f"write `{text}`"),) if text.isidentifier() and lw.lookup(text) else ()
+    hint = f"axis {position.value} has the extent `{text}`"
+    lw.fail("AK204", node, kind=describe(value), name=".shape", hint_text=hint, fixes=fixes)
+
+
 def handle_subscript(lw: Lowering, node: ast.expr) -> FrontValue:
     """`a[...]` read."""
     assert isinstance(node, ast.Subscript)
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        _shape_item(lw, node, node.value)
     match lw.need_one(node.value):
         case Tensor() as tensor:
             return load(lw, tensor, node)

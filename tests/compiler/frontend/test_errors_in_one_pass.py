@@ -49,6 +49,21 @@ def test_shapes_that_wait_for_a_static_number_say_so():
     assert codes(lower(text, {"H": 64, "G": 15})) == ["AK212"]
 
 
+def test_a_size_read_from_a_shape_is_replaced_by_its_name():
+    text = text_of(
+        SIGNATURE, "for t in ak.grid(x.shape[0]):\n    out[t, :] = x[t, :] + ak.zeros((t, x.shape[-1]), ak.f32)"
+    )
+    for _ in range(2):
+        found = lower(text).diagnostics
+        assert {diagnostic.code for diagnostic in found} == {"AK204"}
+        text = apply_fix(text, found[0].fixes[0])
+    accepted(text)
+
+
+def test_a_store_through_two_subscripts_is_one_error():
+    assert codes(lower(text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t][:, :] = 0.0"))) == ["AK313"]
+
+
 def test_a_missing_import_is_one_error_and_the_rest_is_checked():
     text = text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :] + nothing").replace(
         "import agentkern as ak\n", ""

@@ -157,6 +157,23 @@ def test_agentkern_may_have_any_name(spelling: str):
     accepted(GOOD.replace("import agentkern as ak\n", spelling).replace("ak.", prefix))
 
 
+@pytest.mark.parametrize("name", ["double", "größe", "ak_kernel", "__kernel", "threadIdx"])
+def test_a_kernel_name_that_cuda_text_cannot_carry_is_rejected(name: str):
+    assert codes(lower(GOOD.replace("def kernel", f"def {name}"))) == ["AK123"]
+    accepted(GOOD.replace("def kernel", "def doubled"))
+
+
+def test_a_parameter_named_like_a_size_hides_it_in_the_body_only():
+    accepted(text_of("T: ak.In[ak.f32, T], out: ak.Out[ak.f32, N]", "for n in ak.grid(N):\n    out[n] = T[0]"))
+    assert codes(lower(text_of(f"T: ak.In[ak.f32, T], {OUT}", BODY))) == ["AK215"]
+
+
+def test_variables_may_have_any_name():
+    body = "for größe in ak.grid(T):\n    double = ak.full((größe,), 1.0, ak.f32)\n    out[größe] = double"
+    kernel = accepted(text_of(OUT, body))
+    assert kernel.body[0].regions[0].args[0].type.name == "%gruf6udfe"
+
+
 def test_one_file_has_several_kernels_and_the_first_is_the_default():
     text = GOOD + GOOD.split("\n\n\n", 1)[1].replace("def kernel", "def second").replace("1.0", "undefined")
     assert lower_source(text, "k.py", None, {}, {}).kernels == ("kernel", "second")
