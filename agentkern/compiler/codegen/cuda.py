@@ -65,7 +65,7 @@ class _Function:
             self.names[value] = self.fresh(value.name or "argument")
 
     def fresh(self, base: str) -> str:
-        clean = re.sub(r"\W", "_", base)
+        clean = re.sub(r"\W|^(?=ak_)", "_", base)
         name, suffix = clean, self.suffixes.get(clean, 1)
         while name in self.taken or name.startswith("ak_"):
             suffix += 1
