@@ -26,25 +26,41 @@ DEFAULT_SIZE = 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Sizes to run at. `base` is the case in the middle, `small` the cheapest one that is not trivial."""
+    """Sizes to run at. `base` is the case in the middle, `small` the cheapest one that is not trivial.
+
+    `note` says where a given size was too large to run.
+    """
 
     base: Sizes
     small: Sizes
     shapes: tuple[Sizes, ...]
     static_shapes: tuple[Sizes, ...]
+    note: str = ""
 
 
-def plan_sizes(kernel: Kernel, sizes: tuple[SizeInfo, ...], given: Sizes, level: str, tiles: Iterable[int]) -> Plan:
+def plan_sizes(
+    kernel: Kernel,
+    sizes: tuple[SizeInfo, ...],
+    given: Sizes,
+    level: str,
+    tiles: Iterable[int],
+    most_elems: int | None = None,
+) -> Plan:
     """Choose sizes for a kernel built for the static ones of `given`.
 
     sizes: every named size. tiles: block extents of the default schedule; one below and one above each is tried.
+    most_elems: elements of the largest tensor that can be run here; a larger given size is cut.
     """
     run_time = [info for info in sizes if not info.static]
     fixed = {info.name: given[info.name] for info in sizes if info.static}
-    small = fixed | {i.name: given.get(i.name, _legal(i, DEFAULT_SIZE)) for i in run_time}
+    small = fixed | {i.name: min(given.get(i.name, DEFAULT_SIZE), _legal(i, DEFAULT_SIZE)) for i in run_time}
     free = [info for info in run_time if info.name not in given]
-    base = fixed | {info.name: given[info.name] for info in run_time if info.name in given}
-    base |= _fill(kernel, base, free, BASE_ELEMS[level])
+    wanted = fixed | {info.name: given[info.name] for info in run_time if info.name in given}
+    base = wanted | _fill(kernel, wanted, free, BASE_ELEMS[level])
+    base = base if most_elems is None else _shrunk(kernel, base, run_time, most_elems)
+    shown = ", ".join(
+        f"{name} = {n} for the {wanted[name]} given" for name, n in base.items() if wanted.get(name, n) != n
+    )
     around = [t + d for t in (*tiles, *_written_blocks(kernel)) for d in (-1, 1)]
     shapes = [
         small | {info.name: _legal(info, n)}
@@ -55,7 +71,7 @@ def plan_sizes(kernel: Kernel, sizes: tuple[SizeInfo, ...], given: Sizes, level:
     kept = [s for s in _unique(shapes) if elements(kernel, s) <= MOST_ELEMS[level]]
     static = [info for info in sizes if info.static]
     others = [small | {info.name: _legal(info, n)} for info in static for n in STATIC_EXTENTS[level]]
-    return Plan(base, small, tuple(kept), tuple(s for s in _unique(others) if s != small))
+    return Plan(base, small, tuple(kept), tuple(s for s in _unique(others) if s != small), shown)
 
 
 def elements(kernel: Kernel, sizes: Sizes) -> int:
@@ -78,6 +94,19 @@ def _fill(kernel: Kernel, base: Sizes, free: list[SizeInfo], budget: int) -> dic
     while elements(kernel, {**base, **{info.name: 2 * number + 1 for info in free}}) <= budget and number < budget:
         number = 2 * number + 1
     return {info.name: _legal(info, number) for info in free}
+
+
+def _shrunk(kernel: Kernel, base: Sizes, run_time: list[SizeInfo], most_elems: int) -> dict[str, int]:
+    """Halve the largest run-time size until the largest tensor fits."""
+    found = dict(base)
+    while elements(kernel, found) > most_elems:
+        largest = max(run_time, key=lambda info: found[info.name], default=None)
+        if largest is None or found[largest.name] <= DEFAULT_SIZE:
+            return found
+        found[largest.name] = _legal(largest, found[largest.name] // 2)
+        if found[largest.name] == base[largest.name]:
+            return found
+    return found
 
 
 def _written_blocks(kernel: Kernel) -> list[int]:

@@ -53,7 +53,8 @@ def _against_oracle(subject: Subject, name: str, cases: Sequence[Case], note: st
 def check_interpreter(subject: Subject) -> Outcome:
     """Compare random, widely spread and tie-breaking inputs at the base size."""
     cases = [subject.case(kind, subject.plan.base) for kind in ("random", "wide", "edge")]
-    return _against_oracle(subject, "interpreter", cases)
+    note = f", at {subject.plan.note}: more takes too long here" if subject.plan.note else ""
+    return _against_oracle(subject, "interpreter", cases, note)
 
 
 def check_integers(subject: Subject) -> Outcome:

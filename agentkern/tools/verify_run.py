@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.interpreter import InterpreterError
 from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
-from agentkern.tools.verify_cases import plan_sizes
+from agentkern.tools.verify_cases import MOST_ELEMS, plan_sizes
 from agentkern.tools.verify_checks import CHECKS
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import BuildError, ExecutionError, Executor, Program, Scalars, Sizes, signature_of
@@ -76,7 +77,8 @@ def make_subject(
     kernel = program.tile(options.sizes)
     signature = signature_of(kernel)
     tiles = [tile for schedule in program.schedules(options.sizes, 1) if schedule for tile in schedule.grids[0].tile]
-    plan = plan_sizes(kernel, sizes, options.sizes, options.level, tiles)
+    most = None if executor.device == "cuda" else MOST_ELEMS[options.level]
+    plan = plan_sizes(kernel, sizes, options.sizes, options.level, tiles, most)
     oracle = Oracle(program)
     level, scalars, seed = options.level, options.scalars, options.seed
     return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed)
@@ -110,6 +112,8 @@ def _run_check(subject: Subject, name: str, pending: Answers | None, criterion: 
         return failed(name, str(e))
     except BuildError as e:
         return not_run(name, str(e))
+    except InterpreterError as e:
+        return not_run(name, f"the interpreter cannot run this kernel: {e}")
 
 
 def judge(
