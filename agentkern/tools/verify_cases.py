@@ -53,14 +53,13 @@ def plan_sizes(
     """
     run_time = [info for info in sizes if not info.static]
     fixed = {info.name: given[info.name] for info in sizes if info.static}
-    small = fixed | {i.name: min(given.get(i.name, DEFAULT_SIZE), _legal(i, DEFAULT_SIZE)) for i in run_time}
+    least = {info.name: _legal(info, DEFAULT_SIZE) for info in run_time}
+    small = fixed | {name: min(given.get(name, n), n) for name, n in least.items()}
     free = [info for info in run_time if info.name not in given]
     wanted = fixed | {info.name: given[info.name] for info in run_time if info.name in given}
     base = wanted | _fill(kernel, wanted, free, BASE_ELEMS[level])
     base = base if most_elems is None else _shrunk(kernel, base, run_time, most_elems)
-    shown = ", ".join(
-        f"{name} = {n} for the {wanted[name]} given" for name, n in base.items() if wanted.get(name, n) != n
-    )
+    cut = [f"{name} = {base[name]} for the {n} given" for name, n in wanted.items() if base[name] != n]
     around = [t + d for t in (*tiles, *_written_blocks(kernel)) for d in (-1, 1)]
     shapes = [
         small | {info.name: _legal(info, n)}
@@ -71,7 +70,7 @@ def plan_sizes(
     kept = [s for s in _unique(shapes) if elements(kernel, s) <= MOST_ELEMS[level]]
     static = [info for info in sizes if info.static]
     others = [small | {info.name: _legal(info, n)} for info in static for n in STATIC_EXTENTS[level]]
-    return Plan(base, small, tuple(kept), tuple(s for s in _unique(others) if s != small), shown)
+    return Plan(base, small, tuple(kept), tuple(s for s in _unique(others) if s != small), ", ".join(cut))
 
 
 def elements(kernel: Kernel, sizes: Sizes) -> int:
@@ -81,9 +80,10 @@ def elements(kernel: Kernel, sizes: Sizes) -> int:
 
 
 def _legal(info: SizeInfo, number: int) -> int:
-    """Return the smallest permitted size of at least `number`."""
+    """Return the smallest permitted size of at least `number`, the largest where there is none."""
     step = max(info.multiple_of, 1)
-    return -(-max(number, info.minimum) // step) * step
+    found = -(-max(number, info.minimum) // step) * step
+    return found if info.maximum is None else min(found, info.maximum // step * step)
 
 
 def _fill(kernel: Kernel, base: Sizes, free: list[SizeInfo], budget: int) -> dict[str, int]:
