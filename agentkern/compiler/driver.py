@@ -25,6 +25,7 @@ from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.pipeline import LEGALISE, LOWER, VERIFIED, Pass, PassContext
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
 from agentkern.compiler.schedule import Schedule, ScheduleError
+from agentkern.compiler.targets.limits import LIMITS
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 
 Scalar = int | float | bool
@@ -154,13 +155,26 @@ def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_af
                         target=request.target, instead=f"give {names}")  # fmt: skip
         return CompileResult(status_of((missing,)), (missing,), kernel, timings_ms=clock.times)
     try:
-        return _compile(kernel, request, clock, stop_after)
+        result = _compile(kernel, request, clock, stop_after)
+        too_large = _too_much_shared(result.abi, request)
+        if too_large is None:
+            return result
+        wrong = too_large
     except UnsupportedError as e:
         span = Span(request.path) if e.location is None else Span(request.path, e.location[:2], e.location[2:])
         wrong = error("AK610", span, what=e.message, target=request.target, instead=e.hint)
     except ScheduleError as e:
         wrong = error("AK613", Span(request.path), reason=str(e))
     return CompileResult(status_of((wrong,)), (wrong,), kernel, timings_ms=clock.times)
+
+
+def _too_much_shared(abi: KernelAbi | None, request: CompileRequest) -> Diagnostic | None:
+    """The diagnostic of a launch that asks for more shared memory than a block may have."""
+    needed = max((launch.shared_bytes for launch in abi.launches), default=0) if abi is not None else 0
+    limit = LIMITS[request.target].shared_bytes_per_block_optin
+    if needed <= limit:
+        return None
+    return error("AK611", Span(request.path), needed=needed, target=request.target, limit=limit)
 
 
 def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:

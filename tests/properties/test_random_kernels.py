@@ -13,8 +13,10 @@ from tests.properties.run_kernels import Verdict, run_batch
 
 FEW = tuple(range(7000, 7020))
 MANY = tuple(range(20_000, 20_300))
-KEPT = (309,)
-"""Seeds of programs that once failed: 309, an offset `lane & 7` added to a pointer without its parentheses."""
+KEPT = (100, 156, 161, 309, 382, 1259, 1354, 1449, 1643)
+"""Seeds of programs that once failed. 309: an offset `lane & 7` added to a pointer without its parentheses. 156: a
+default schedule that its own check refused. 100, 1643: an axis split twice. 161, 382, 1354: a reduction of all axes
+that keeps them. 1449: no candidate schedule. 1259: more shared memory than a block has."""
 
 
 def _has_compiler() -> bool:

@@ -156,6 +156,8 @@ class Facts:
 
     def at_most(self, a: int | Dim, b: int | Dim) -> bool:
         """Whether `a <= b` is shown for all symbols."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a <= b
         return a == b or self.nonnegative(dims.add(b, dims.mul(a, -1)))
 
     def equal(self, a: int | Dim, b: int | Dim) -> bool:

@@ -129,7 +129,7 @@ def _roots_of(number: int, roots: Sequence[int], classes: AxisClasses) -> tuple[
     for split in classes.splits:
         if number in split.parts and split.whole in roots:
             return (split.whole,)
-        if number == split.whole and split.parts[-1] in roots:
+        if number == split.whole and all(part in roots for part in split.parts):
             return split.parts
     return ()
 
@@ -176,6 +176,8 @@ class _Placer:
         return Region(region.args, tuple(builder.ops))
 
     def place(self, op: Op, builder: Builder) -> None:
+        if op.name == "reshape" and not _tile(op.operands[0]).shape:
+            op = Op(OPS["broadcast"], op.operands, None, op.results, (), op.location)
         operands = tuple(self.mapped.get(v, v) for v in op.operands)
         if op.name == "stream":
             self.stream(op, builder)

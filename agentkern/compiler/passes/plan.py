@@ -179,7 +179,7 @@ def _variations(op: Op, plan: GridSchedule) -> list[GridSchedule]:
             found.append(replace(plan, tile=tile))
     found += [replace(plan, tile=tuple(1 if k in slow else t for k, t in enumerate(plan.tile)))] if slow else []
     found += [replace(plan, chunk=plan.chunk * factor) for factor in (2, 4) if plan.chunk]
-    return [p for p in found if _keeps(op, classes, p)]
+    return [plan, *(p for p in found[1:] if _keeps(op, classes, p))]
 
 
 def _keeps(op: Op, classes: AxisClasses, plan: GridSchedule) -> bool:
