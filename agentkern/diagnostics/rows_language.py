@@ -111,7 +111,6 @@ ACCESSES = (
     ),
     proof("AK307", "`{statement}` may divide by zero: {reason}", "exclude zero, for example `ak.maximum(n, 1)`"),
     proof("AK308", "`{statement}` may divide by zero", "exclude zero, for example `ak.maximum(n, 1)`", "unproved"),
-    proof("AK309", "an offset into `{tensor}` does not fit 64 bits: {reason}", "promise smaller sizes with `max=`"),
     Code("AK310", "output `{name}` is never written", "store to it, or remove it"),
     Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`"),
     Code("AK312", "reads output `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
@@ -161,6 +160,11 @@ BLOCKS = (
         "AK409",
         "a loop of {count} steps is unrolled; at most {limit} are",
         "use `:` and one operation on the whole axis",
+    ),
+    Code(
+        "AK410",
+        "`{name}` carries a value from one block to the next",
+        "blocks are independent: take a whole axis with `:`, or give the new value a name of its own",
     ),
 )
 

@@ -77,7 +77,9 @@ def unknown_name(lw: Lowering, node: ast.Name) -> FrontValue:
     near = difflib.get_close_matches(node.id, lw.visible_names(), 1, 0.6)
     fixes: tuple[Fix, ...] = ()
     hint = "assign it before, or define a size at module level"
-    if near:
+    if node.id in lw.ended:
+        hint = "names bound inside a grid end with it: store the value, or compute it again"
+    elif near:
         hint = f"did you mean `{near[0]}`?"
         fixes = (lw.source.replace(node, near[0], f"write `{near[0]}`"),)
     elif node.id in PUBLIC and lw.prefix:

@@ -283,10 +283,19 @@ def _lower_body(lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]) -
     finally:
         lw.scopes.pop()
         body, lw.builder, grid, lw.grid = lw.builder, outer, lw.grid, None
+        _end_names(lw, grid.bound)
     _check_accesses(lw, grid)
     lw.builder.location = lw.source.location(node.iter)
     ops = _without_unused(body.ops, remapped)
     lw.builder.emit("grid", (), (), None, (Region(tuple(args), ops),))
+
+
+def _end_names(lw: Lowering, bound: set[str]) -> None:
+    """What a grid bound has no value after it, even under a name that had one before."""
+    lw.ended |= bound
+    for scope in lw.scopes[1:]:
+        for name in bound & scope.keys():
+            del scope[name]
 
 
 def _without_unused(ops: list[Op], sunk: int) -> tuple[Op, ...]:

@@ -51,6 +51,9 @@ class GridState:
     blocks: dict[str, BlockVar] = field(default_factory=dict)
     reads: dict[str, list[ast.expr]] = field(default_factory=dict)
     writes: set[str] = field(default_factory=set)
+    # Names that the body uses as they stood before the grid; names that it binds itself.
+    outer: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
     names: tuple[str, ...] = ()
     call: ast.Call | None = None
 
@@ -94,6 +97,8 @@ class Lowering:
         self.dim_values: dict[str, int] = {}
         self.first_statement = 1
         self.imported: set[str] = set()
+        # Names that a grid bound: they end with it.
+        self.ended: set[str] = set()
 
     # Diagnostics
 
@@ -175,6 +180,8 @@ class Lowering:
         for scope in reversed(self.scopes):
             if name in scope:
                 value = scope[name]
+                if self.grid is not None and name not in self.grid.bound:
+                    self.grid.outer.add(name)
                 if isinstance(value, Extent):
                     self.use_sizes(value.extent)
                 return value
@@ -185,6 +192,8 @@ class Lowering:
     def bind(self, name: str, value: FrontValue) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = value
+        if self.grid is not None:
+            self.grid.bound.add(name)
         if isinstance(value, Tile) and value.value.name is None and name.isascii():
             value.value.name = name
 

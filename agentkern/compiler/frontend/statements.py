@@ -14,10 +14,19 @@ from agentkern.compiler.frontend.subscripts import store
 from agentkern.compiler.frontend.values import POISON, FrontValue, Poison, Tensor, Tile, Tuple, describe
 
 
+def _rebind(lw: Lowering, target: ast.Name, value: FrontValue) -> None:
+    """Bind a name; in a grid, one whose earlier value the body has used would carry it on. Errors: AK410."""
+    grid = lw.grid
+    carried = grid is not None and target.id in grid.outer and target.id not in grid.bound
+    lw.bind(target.id, value)
+    if carried and not isinstance(value, Poison):
+        lw.fail("AK410", target, name=target.id)
+
+
 def _bind_target(lw: Lowering, target: ast.expr, value: FrontValue, value_node: ast.expr) -> None:
     match target:
-        case ast.Name(id=name):
-            lw.bind(name, value)
+        case ast.Name():
+            _rebind(lw, target, value)
         case ast.Subscript():
             _store(lw, target, value, value_node)
         case ast.Tuple() | ast.List():
@@ -108,7 +117,7 @@ def _augmented(lw: Lowering, node: ast.stmt) -> None:
     if not isinstance(node.target, ast.Name):
         lw.fail("AK105", node.target, what="this assignment", instead="assign to a name")
     load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-    lw.bind(node.target.id, _result(lw, node, load))
+    _rebind(lw, node.target, _result(lw, node, load))
 
 
 def _result(lw: Lowering, node: ast.AugAssign, load: ast.expr) -> FrontValue:

@@ -28,7 +28,7 @@ def inputs(dtype: str) -> dict[str, Array]:
     low, high = (0, 2) if dtype == "bool" else (1, 9) if dtype.startswith("u") else (-8, 9)
     x = rng.integers(low, high, (HEIGHT, WIDTH)).astype(np_dtype)
     y = rng.integers(low, high, (HEIGHT, WIDTH)).astype(np_dtype)
-    return {"x": x, "y": y, "w": x[0].copy()}
+    return {"a": x, "b": y, "c": x[0].copy()}
 
 
 def run(
@@ -38,13 +38,13 @@ def run(
     extents = ", ".join({HEIGHT: "T", WIDTH: "H"}.get(extent, str(extent)) for extent in shape)
     signature = ", ".join(
         [
-            *(f"{n}: ak.In[ak.{dtype}, T, H]" for n in "xy"),
-            f"w: ak.In[ak.{dtype}, H]",
+            *(f"{n}: ak.In[ak.{dtype}, T, H]" for n in "ab"),
+            f"c: ak.In[ak.{dtype}, H]",
             f"out: ak.Out[ak.{out}, {extents}]",
         ]
     )
     target = ", ".join(["t", *[":"] * (len(shape) - 1)])
-    body = f"for t in ak.grid(T):\n    x, y, w = x[t, :], y[t, :], w[:]\n    {before}\n    out[{target}] = {expression}"
+    body = f"for t in ak.grid(T):\n    x, y, w = a[t, :], b[t, :], c[:]\n    {before}\n    out[{target}] = {expression}"
     kernel = accepted(text_of(signature, body), {"H": WIDTH} if static else {})
     tensors = inputs(dtype)
     storage = {
@@ -152,7 +152,7 @@ def test_an_expression_means_what_numpy_means(case: Case):
     expression, dtype, out, shape, meaning = case
     given = inputs(dtype)
     with np.errstate(all="ignore"):
-        want = np.asarray(meaning(given["x"], given["y"], given["w"]))
+        want = np.asarray(meaning(given["a"], given["b"], given["c"]))
     got = run(expression, dtype, out, shape)
     assert np.array_equal(got, want.astype(got.dtype))
 
@@ -178,5 +178,5 @@ STATEMENTS = {
 @pytest.mark.parametrize("before", [name for name in STATEMENTS])
 def test_statements_mean_what_python_means(before: str):
     given = inputs("f32")
-    want = STATEMENTS[before](given["x"], given["y"])
+    want = STATEMENTS[before](given["a"], given["b"])
     assert np.array_equal(run("z", "f32", "f32", FULL, before.replace("\n", "\n    ")), want)

@@ -154,6 +154,16 @@ def test_a_value_is_rejected_and_its_near_miss_is_not(wrong: str, code: str, rig
 GOOD = "for t in ak.grid(T):\n    out[t, :] = x[t, :]"
 ZEROED = "for t in ak.grid(T, {}):\n    out[t, :] = 0.0"
 BODIES = [
+    ("k = s * 2.0\nfor t in ak.grid(T):\n    k = k + x[t, :]\n    out[t, :] = k", ["AK410"],
+     "k = s * 2.0\nfor t in ak.grid(T):\n    y = k + x[t, :]\n    out[t, :] = y"),
+    ("k = 0.0\nfor t in ak.grid(T):\n    k += x[t, :]\n    out[t, :] = k", ["AK410"],
+     "for t in ak.grid(T):\n    k = 0.0\n    k += x[t, :]\n    out[t, :] = k"),
+    ("for t in ak.grid(T):\n    x = x[t, :]\n    out[t, :] = x", ["AK410"],
+     "for t in ak.grid(T):\n    w = x[t, :]\n    out[t, :] = w"),
+    (GOOD + "\n    k = x[t, :]\nfor t in ak.grid(T):\n    out[t, :] = k", ["AK201"],
+     GOOD + "\n    k = x[t, :]\nfor t in ak.grid(T):\n    k = x[t, :]\n    out[t, :] = k"),
+    ("k = 1.0\n" + GOOD + "\n    k = 2.0\nfor t in ak.grid(T):\n    out[t, :] = k", ["AK201"],
+     "k = 1.0\n" + GOOD + "\n    m = 2.0\nfor t in ak.grid(T):\n    out[t, :] = k"),
     ("while True:\n    pass\n" + GOOD, ["AK105"], "pass\n" + GOOD),
     ("import torch\n" + GOOD, ["AK105"], GOOD),
     ("try:\n    pass\nfinally:\n    pass\n" + GOOD, ["AK105"], GOOD),
