@@ -47,7 +47,7 @@ class _Printer:
         known = self.names.get(value)
         if known is not None:
             return known
-        base = value.name
+        base = value.name.replace(".", "_") if value.name else None  # a dot is for the suffixes below
         name = f"%{base}" if base else f"%{len(self.names)}"
         suffix = 0
         while name in self.taken:
