@@ -14,7 +14,7 @@ import argparse
 import datetime
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def build(folder: Path, target: str, schedules: int) -> None:
     write_pack(folder, made, {"work": work, "commit": commit(), "target": target})
 
 
-def run(folder: Path, result: Path, seconds: float, every_schedule: bool) -> int:
+def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernels: Sequence[str]) -> int:
     import torch  # noqa: PLC0415
 
     from agentkern.runtime.driver import driver  # noqa: PLC0415
@@ -85,8 +85,19 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool) -> int
     packed, table = read_pack(folder)
     info, clocks_before = driver().info(0), read_clocks()
     timer, ceilings = GpuTimer(), measure_ceilings()
+    machine = {
+        "what": "row kernels of the corpus beside a copy, PyTorch eager and torch.compile, interleaved in one run",
+        "gpu": info.name,
+        "driver_cuda": ".".join(map(str, info.driver_version)),
+        "torch": torch.__version__,
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "commit": table["commit"],
+        "target": table["target"],
+        "copy_gbytes_per_s": round(ceilings.copy_bytes_per_s * 1e-9, 1),
+        "clocks_before": _clocks(clocks_before),
+    }
     rows: list[dict[str, Any]] = []
-    for kernel in KERNELS:
+    for kernel in kernels:
         peer = load_peer(CORPUS / FOLDERS[kernel] / "peers.py", kernel)
         for shape in SHAPES:
             sizes = sizes_of(kernel, *shape)
@@ -100,23 +111,15 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool) -> int
                 timings = measure(subjects, timer, Budget(seconds=seconds))
                 rows.append(_row(kernel, shape, build_row, work, ceilings, timings))
                 print(_line(rows[-1]), flush=True)
-    report = {
-        "what": "row kernels of the corpus beside a copy, PyTorch eager and torch.compile, interleaved in one run",
-        "gpu": info.name,
-        "driver_cuda": ".".join(map(str, info.driver_version)),
-        "torch": torch.__version__,
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        "commit": table["commit"],
-        "target": table["target"],
-        "copy_gbytes_per_s": round(ceilings.copy_bytes_per_s * 1e-9, 1),
-        "clocks_before": _clocks(clocks_before),
-        "clocks_after": _clocks(read_clocks()),
-        "rows": rows,
-    }
+                write_report(result, machine | {"clocks_after": _clocks(read_clocks()), "rows": rows})
+    return 0 if all(row["reached"] and not row["failures"] for row in rows if row["schedule_number"] == 0) else 1
+
+
+def write_report(result: Path, report: Mapping[str, Any]) -> None:
+    """Write what has been measured so far: a run that is cut short keeps its rows."""
     result.parent.mkdir(parents=True, exist_ok=True)
     result.write_text(json.dumps(report, indent=1) + "\n")
     result.with_suffix(".md").write_text(markdown(report))
-    return 0 if all(row["reached"] and not row["failures"] for row in rows if row["schedule_number"] == 0) else 1
 
 
 FOLDERS: Mapping[str, str] = {
@@ -226,13 +229,14 @@ def main() -> int:
     running = commands.add_parser("run")
     running.add_argument("folder", type=Path)
     running.add_argument("result", type=Path)
-    running.add_argument("--seconds", type=float, default=6.0, help="for one kernel at one shape")
+    running.add_argument("--seconds", type=float, default=2.0, help="for one kernel at one shape")
+    running.add_argument("--kernels", nargs="+", choices=KERNELS, default=list(KERNELS))
     running.add_argument("--every-schedule", action="store_true")
     arguments = parser.parse_args()
     if arguments.command == "build":
         build(arguments.folder, arguments.target, arguments.schedules)
         return 0
-    return run(arguments.folder, arguments.result, arguments.seconds, arguments.every_schedule)
+    return run(arguments.folder, arguments.result, arguments.seconds, arguments.every_schedule, arguments.kernels)
 
 
 if __name__ == "__main__":
