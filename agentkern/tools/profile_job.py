@@ -31,7 +31,7 @@ from agentkern.runtime.timing import (
 )
 from agentkern.tools.profile import ProfileRequest, compile_request
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
-from agentkern.tools.profile_measure import Peer, Timed, load_peer, subjects_of
+from agentkern.tools.profile_measure import Peer, Timed, load_peer, subjects_of, usable_peers
 from agentkern.tools.results import Baseline, ProfileResult
 from agentkern.tools.roofline import kernel_work, roofline
 
@@ -63,7 +63,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
     work = kernel_work(compiled.kernel, sizes)
     assert work is not None
     timed = Timed(compiled.abi.name, compiled.abi, made.cubin, sizes, request.scalars, request.seed)
-    peers = _peers(request, compiled.abi.name)
+    peers = usable_peers(timed, _peers(request, compiled.abi.name))
     ceilings = replace(measure_ceilings(), flops_per_s=_flops_per_s())
     subjects = subjects_of(timed, work.bytes_moved, peers)
     ours, copy, empty, *others = measure(subjects, GpuTimer(), Budget(seconds=request.seconds), request.seed)

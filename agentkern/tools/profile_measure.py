@@ -72,6 +72,21 @@ def load_peer(path: Path, name: str) -> Peer:
     return getattr(module, name)
 
 
+def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> dict[str, Peer]:
+    """Return the peers that run here (torch.compile needs Triton and a C compiler), each called once to warm it."""
+    given = make_arguments(timed, 0)
+    names = [p.name for p in timed.abi.params if not isinstance(p, TensorParam) or p.access in ("in", "inout")]
+    found: dict[str, Peer] = {}
+    for name, peer in peers.items():
+        try:
+            _called(peer, names)(given)
+            torch.cuda.synchronize(timed.device_index)
+        except (RuntimeError, ImportError, NotImplementedError):
+            continue
+        found[name] = peer
+    return found
+
+
 def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
     return lambda given: peer(*(given[name] for name in names))
 

@@ -80,7 +80,7 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernel
 
     from agentkern.runtime.driver import driver  # noqa: PLC0415
     from agentkern.runtime.gpu_timer import GpuTimer, measure_ceilings, read_clocks  # noqa: PLC0415
-    from agentkern.tools.profile_measure import Timed, load_peer, subjects_of  # noqa: PLC0415
+    from agentkern.tools.profile_measure import Timed, load_peer, subjects_of, usable_peers  # noqa: PLC0415
 
     packed, table = read_pack(folder)
     info, clocks_before = driver().info(0), read_clocks()
@@ -107,7 +107,8 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernel
             for build_row in _rows(packed, kernel, sizes, every_schedule):
                 timed = Timed(kernel, build_row.abi, build_row.cubin(folder), sizes, {})
                 first = build_row.schedule_number == 0
-                subjects = subjects_of(timed, work.bytes_moved, peers if first else {})
+                usable = usable_peers(timed, peers) if first else {}
+                subjects = subjects_of(timed, work.bytes_moved, usable)
                 timings = measure(subjects, timer, Budget(seconds=seconds))
                 rows.append(_row(kernel, shape, build_row, work, ceilings, timings))
                 print(_line(rows[-1]), flush=True)
