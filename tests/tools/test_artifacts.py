@@ -33,9 +33,7 @@ def test_a_damaged_file_counts_as_gone(tmp_path: Path):
     assert store.get(kept.id) is None
 
 
-@pytest.mark.parametrize(
-    "identity", ["", "cuda-", "cuda-0123456789abcdef", "../x-0123456789abcdef", "x-1"]
-)
+@pytest.mark.parametrize("identity", ["", "cuda-", "cuda-0123456789abcdef", "../x-0123456789abcdef", "x-1"])
 def test_an_id_that_is_none_has_no_artifact(tmp_path: Path, identity: str):
     assert ArtifactStore(tmp_path).get(identity) is None
 
