@@ -175,13 +175,16 @@ def _tuple(lw: Lowering, node: ast.expr) -> FrontValue:
 
 
 def condition(lw: Lowering, node: ast.expr) -> bool:
-    """A compile-time truth value. Errors: AK224, AK803."""
+    """A compile-time truth value. Errors: AK224, AK604, AK803."""
     match lw.need_one(node):
         case Number(value):
             return bool(value)
         case Tile(_, weak=True) | Extent(_, static=True):
             name = next(iter(lw.open_sizes(node)), "")
             lw.fail("AK803", node, name=name)
+        case Tile() as scalar if not scalar.shape:
+            instead = "pick a value with `ak.where(condition, a, b)`"
+            lw.fail("AK604", node, what="`if` on a run-time scalar", instead=instead)
         case other:
             lw.fail("AK224", node, got=describe(other))
 
