@@ -10,73 +10,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel, Location, Op, Region, Value, walk
+from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
+from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, constant, distinct, result_type, tile_type
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
+__all__ = ["InterpreterError", "interpret"]
+
 PIECE_ELEMS = 1 << 19
 """Elements of the largest tile of a piece of a free block: half a million f32 stay in a host's L2 and L3 caches."""
-
-
-class InterpreterError(ValueError):
-    """A kernel or its arguments ask for what has no meaning: a missing tensor, an index out of range."""
-
-    def __init__(self, message: str, location: Location | None = None) -> None:
-        super().__init__(message)
-        self.location = location
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The current block of a grid axis: its first index, one past its last, its number from 0."""
-
-    start: int
-    stop: int
-    ordinal: int
-
-
-Datum = Raw | Block
-Subscript = tuple["int | slice", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What an operation sees: values by identity, extents by name, and the extents that fix orders."""
-
-    values: dict[int, Datum]
-    sizes: dict[str, int]
-    static: dict[str, int]
-    free_block: int | None
-
-    def array(self, value: Value) -> Raw:
-        """Return the array that a tile or tensor value has."""
-        found = self.values[id(value)]
-        assert not isinstance(found, Block)
-        return found
-
-    def block(self, value: Value) -> Block:
-        """Return the current block of a block value."""
-        found = self.values[id(value)]
-        assert isinstance(found, Block)
-        return found
-
-    def shape(self, extents: Sequence[int | Dim]) -> tuple[int, ...]:
-        """Return the extents as numbers."""
-        return tuple(e if isinstance(e, int) else dims.evaluate(e, self.sizes) for e in extents)
-
-    def static_extent(self, extent: int | Dim) -> int | None:
-        """Return what a reduction's order sees: a number in the type, a written block's size, or None."""
-        if isinstance(extent, int):
-            return extent
-        known = dims.substitute(extent, self.static)
-        return known if isinstance(known, int) else None
 
 
 def interpret(
@@ -125,7 +74,7 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
         if op.name == "grid":
             _run_grid(op, frame)
         elif op.name == "store":
-            _store(op, frame)
+            store(op, frame)
         elif op.name == "stream":
             _run_stream(op, frame)
         elif op.name == "yield":
@@ -151,139 +100,10 @@ def _element(op: Op, frame: Frame) -> Raw:
 
 def _reduce(op: Op, frame: Frame) -> Raw:
     source = tile_type(op)
-    axes = tuple(int(str(a)) for a in _tuple(op, "axes"))
+    axes = tuple(int(str(a)) for a in attr_tuple(op, "axes"))
     extents = tuple(frame.static_extent(source.shape[axis]) for axis in axes)
     result = REDUCE[op.name](source.dtype.name, frame.array(op.operands[0]), axes, extents)
     return np.asarray(result).reshape(frame.shape(result_type(op).shape))
-
-
-def _tuple(op: Op, name: str) -> tuple[object, ...]:
-    value = op.attrs[name]
-    assert isinstance(value, tuple)
-    return value
-
-
-# ---- moves -----------------------------------------------------------------------------------------------------------
-
-
-def _constant(op: Op, frame: Frame) -> Raw:
-    return constant(result_type(op).dtype.name, op.attrs["value"])
-
-
-def _size(op: Op, frame: Frame) -> Raw:
-    extent = op.attrs["extent"]
-    assert isinstance(extent, int | Dim)
-    return np.asarray(dims.evaluate(extent, frame.sizes), dtype=STORAGE[result_type(op).dtype.name])
-
-
-def _broadcast(op: Op, frame: Frame) -> Raw:
-    return np.broadcast_to(frame.array(op.operands[0]), frame.shape(result_type(op).shape))
-
-
-def _reshape(op: Op, frame: Frame) -> Raw:
-    return frame.array(op.operands[0]).reshape(frame.shape(result_type(op).shape))
-
-
-def _transpose(op: Op, frame: Frame) -> Raw:
-    return frame.array(op.operands[0]).transpose([int(str(p)) for p in _tuple(op, "permutation")])
-
-
-def _slice(op: Op, frame: Frame) -> Raw:
-    source = frame.array(op.operands[0])
-    picks: list[slice] = []
-    for start, stop, extent in zip(_tuple(op, "starts"), _tuple(op, "stops"), source.shape, strict=True):
-        assert isinstance(start, int | Dim)
-        assert isinstance(stop, int | Dim)
-        low, high = frame.shape((start, stop))
-        if not 0 <= low <= high <= extent:
-            raise InterpreterError(f"slice {low}:{high} of an axis of {extent}", op.location)
-        picks.append(slice(low, high))
-    return source[tuple(picks)]
-
-
-def _index(op: Op, frame: Frame) -> Raw:
-    block = frame.block(op.operands[0])
-    return np.arange(block.start, block.stop, dtype=np.int64)
-
-
-def _ordinal(op: Op, frame: Frame) -> Raw:
-    return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
-
-
-def _start(op: Op, frame: Frame) -> Raw:
-    return np.asarray(frame.block(op.operands[0]).start, dtype=np.int64)
-
-
-def _end(op: Op, frame: Frame) -> Raw:
-    return np.asarray(frame.block(op.operands[0]).stop, dtype=np.int64)
-
-
-def _subscript(op: Op, frame: Frame, array: Raw, first: int) -> tuple[Subscript, tuple[int, ...]]:
-    """NumPy's subscript of the existing axes, and where new axes of extent 1 stand in the result."""
-    picks: list[int | slice] = []
-    new_axes: list[int] = []
-    rank = 0
-    for entry in _tuple(op, "index"):
-        text = str(entry)
-        if text == "+":
-            new_axes.append(rank)
-            rank += 1
-            continue
-        axis = len(picks)
-        pick = _pick(op, frame, text, array.shape[axis], first)
-        low, high = (pick.start, pick.stop) if isinstance(pick, slice) else (pick, pick + 1)
-        if not 0 <= low <= high <= array.shape[axis]:
-            raise InterpreterError(f"index {low}:{high} of axis {axis}, which has {array.shape[axis]}", op.location)
-        rank += isinstance(pick, slice)
-        picks.append(pick)
-    return tuple(picks), tuple(new_axes)
-
-
-def _pick(op: Op, frame: Frame, text: str, extent: int, first: int) -> int | slice:
-    if text == ":":
-        return slice(0, extent)
-    if not text.startswith("$"):
-        low, high = frame.shape(tuple(dims.parse(part) for part in text.split(":")))
-        return slice(low, high)
-    chosen = frame.values[id(op.operands[first + int(text[1:])])]
-    if isinstance(chosen, Block):
-        return slice(chosen.start, chosen.stop)
-    if chosen.ndim:
-        raise InterpreterError("a subscript that is a tile of indices", op.location)
-    return int(chosen)
-
-
-def _load(op: Op, frame: Frame) -> Raw:
-    tensor = op.operands[0]
-    assert isinstance(tensor.type, TensorType)
-    array = frame.array(tensor)
-    picks, new_axes = _subscript(op, frame, array, 1)
-    found = np.expand_dims(array[picks], new_axes)
-    return found if tensor.type.access == "in" else found.copy()
-
-
-MOVES = {
-    "constant": _constant,
-    "size": _size,
-    "broadcast": _broadcast,
-    "reshape": _reshape,
-    "transpose": _transpose,
-    "slice": _slice,
-    "index": _index,
-    "ordinal": _ordinal,
-    "start": _start,
-    "end": _end,
-    "load": _load,
-}
-
-
-def _store(op: Op, frame: Frame) -> None:
-    array = frame.array(op.operands[0])
-    picks, _ = _subscript(op, frame, array, 2)
-    array[picks] = frame.array(op.operands[1])
-
-
-# ---- grids -----------------------------------------------------------------------------------------------------------
 
 
 def _run_grid(op: Op, frame: Frame) -> None:
@@ -308,7 +128,7 @@ def _run_stream(op: Op, frame: Frame) -> None:
     region = op.regions[0]
     block, last = _block_type(region.args[0]), region.ops[-1]
     extent = frame.shape([block.extent])[0]
-    kinds, axes = _tuple(op, "kinds"), [int(str(axis)) for axis in _tuple(op, "axes")]
+    kinds, axes = attr_tuple(op, "kinds"), [int(str(axis)) for axis in attr_tuple(op, "axes")]
     yielded: list[list[Raw]] = [[] for _ in kinds]
     for chunk in _blocks(extent, block.block) or (Block(0, 0, 0),):
         sizes = frame.sizes | {block.name: chunk.stop - chunk.start}

@@ -1,0 +1,145 @@
+"""TILE operations that move data: constants, regrouping, blocks' indices, loads and stores. A table by name.
+
+Indices never wrap: one out of range is an error. Shares no code with the lowering and must not import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
+from agentkern.compiler.ir.interpreter_ops import constant, result_type
+from agentkern.compiler.ir.reference_formats import STORAGE, Raw
+from agentkern.compiler.ir.types import TensorType
+
+Subscript = tuple["int | slice", ...]
+
+
+def attr_tuple(op: Op, name: str) -> tuple[object, ...]:
+    """Return an attribute that is a tuple."""
+    value = op.attrs[name]
+    assert isinstance(value, tuple)
+    return value
+
+
+def _constant(op: Op, frame: Frame) -> Raw:
+    return constant(result_type(op).dtype.name, op.attrs["value"])
+
+
+def _size(op: Op, frame: Frame) -> Raw:
+    extent = op.attrs["extent"]
+    assert isinstance(extent, int | Dim)
+    return np.asarray(dims.evaluate(extent, frame.sizes), dtype=STORAGE[result_type(op).dtype.name])
+
+
+def _broadcast(op: Op, frame: Frame) -> Raw:
+    return np.broadcast_to(frame.array(op.operands[0]), frame.shape(result_type(op).shape))
+
+
+def _reshape(op: Op, frame: Frame) -> Raw:
+    return frame.array(op.operands[0]).reshape(frame.shape(result_type(op).shape))
+
+
+def _transpose(op: Op, frame: Frame) -> Raw:
+    return frame.array(op.operands[0]).transpose([int(str(p)) for p in attr_tuple(op, "permutation")])
+
+
+def _slice(op: Op, frame: Frame) -> Raw:
+    source = frame.array(op.operands[0])
+    picks: list[slice] = []
+    for start, stop, extent in zip(attr_tuple(op, "starts"), attr_tuple(op, "stops"), source.shape, strict=True):
+        assert isinstance(start, int | Dim)
+        assert isinstance(stop, int | Dim)
+        low, high = frame.shape((start, stop))
+        if not 0 <= low <= high <= extent:
+            raise InterpreterError(f"slice {low}:{high} of an axis of {extent}", op.location)
+        picks.append(slice(low, high))
+    return source[tuple(picks)]
+
+
+def _index(op: Op, frame: Frame) -> Raw:
+    block = frame.block(op.operands[0])
+    return np.arange(block.start, block.stop, dtype=np.int64)
+
+
+def _ordinal(op: Op, frame: Frame) -> Raw:
+    return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
+
+
+def _start(op: Op, frame: Frame) -> Raw:
+    return np.asarray(frame.block(op.operands[0]).start, dtype=np.int64)
+
+
+def _end(op: Op, frame: Frame) -> Raw:
+    return np.asarray(frame.block(op.operands[0]).stop, dtype=np.int64)
+
+
+def _subscript(op: Op, frame: Frame, array: Raw, first: int) -> tuple[Subscript, tuple[int, ...]]:
+    """NumPy's subscript of the existing axes, and where new axes of extent 1 stand in the result."""
+    picks: list[int | slice] = []
+    new_axes: list[int] = []
+    rank = 0
+    for entry in attr_tuple(op, "index"):
+        text = str(entry)
+        if text == "+":
+            new_axes.append(rank)
+            rank += 1
+            continue
+        axis = len(picks)
+        pick = _pick(op, frame, text, array.shape[axis], first)
+        low, high = (pick.start, pick.stop) if isinstance(pick, slice) else (pick, pick + 1)
+        if not 0 <= low <= high <= array.shape[axis]:
+            raise InterpreterError(f"index {low}:{high} of axis {axis}, which has {array.shape[axis]}", op.location)
+        rank += isinstance(pick, slice)
+        picks.append(pick)
+    return tuple(picks), tuple(new_axes)
+
+
+def _pick(op: Op, frame: Frame, text: str, extent: int, first: int) -> int | slice:
+    if text == ":":
+        return slice(0, extent)
+    if not text.startswith("$"):
+        low, high = frame.shape(tuple(dims.parse(part) for part in text.split(":")))
+        return slice(low, high)
+    chosen = frame.values[id(op.operands[first + int(text[1:])])]
+    if isinstance(chosen, Block):
+        return slice(chosen.start, chosen.stop)
+    if chosen.ndim:
+        raise InterpreterError("a subscript that is a tile of indices", op.location)
+    return int(chosen)
+
+
+def _load(op: Op, frame: Frame) -> Raw:
+    tensor = op.operands[0]
+    assert isinstance(tensor.type, TensorType)
+    array = frame.array(tensor)
+    picks, new_axes = _subscript(op, frame, array, 1)
+    found = np.expand_dims(array[picks], new_axes)
+    return found if tensor.type.access == "in" else found.copy()
+
+
+MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
+    "constant": _constant,
+    "size": _size,
+    "broadcast": _broadcast,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "slice": _slice,
+    "index": _index,
+    "ordinal": _ordinal,
+    "start": _start,
+    "end": _end,
+    "load": _load,
+}
+
+
+def store(op: Op, frame: Frame) -> None:
+    """Write a tile to a tensor. Errors: InterpreterError past an edge."""
+    array = frame.array(op.operands[0])
+    picks, _ = _subscript(op, frame, array, 2)
+    array[picks] = frame.array(op.operands[1])
