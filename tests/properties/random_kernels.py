@@ -17,7 +17,34 @@ INTEGERS = ("i32", "i32", "i64", "i16", "u8", "u32")
 NARROW = ("e4m3", "e5m2")
 EVERY = (*dict.fromkeys(FLOATS), *dict.fromkeys(INTEGERS), *NARROW, "bool")
 ROWS = (0, 1, 2, 3, 5, 7, 16, 31, 33, 64, 100)
-COLUMNS = (1, 2, 3, 5, 7, 8, 9, 24, 31, 32, 33, 56, 64, 127, 128, 129, 160, 256, 257, 576, 1000, 1024, 1025, 2049, 3000)
+COLUMNS = (
+    1,
+    2,
+    3,
+    5,
+    7,
+    8,
+    9,
+    24,
+    31,
+    32,
+    33,
+    56,
+    64,
+    127,
+    128,
+    129,
+    160,
+    256,
+    257,
+    576,
+    1000,
+    1024,
+    1025,
+    2049,
+    7168,
+    8193,
+)
 WRITTEN = (1, 3, 8, 32, 100, 128)
 MAX_ELEMS = 12_000
 
@@ -216,6 +243,11 @@ def _with_literal(body: _Body) -> None:
     a = body.pick(FLOATS + INTEGERS)
     if a is None:
         return
+    if rng.random() < 0.15:
+        name = f"s{body.prefix}{len(body.scalars)}"
+        body.scalars[name] = a.dtype
+        body.add(rng.choice(("{0} + N", "{0} * N", "ak.maximum(N, {0})")).replace("N", name), (a,), a.dtype, a.axes)
+        return
     if a.dtype in FLOATS:
         number = rng.choice(("0.5", "2.0", "-1.0", "3.0", "0.0", "-0.0", "1e-3", "ak.inf"))
         forms = ["{0} + N", "{0} * N", "{0} / N", "N - {0}", "N / {0}", "ak.maximum({0}, N)", "ak.clip({0}, -1.0, 1.0)"]
@@ -322,6 +354,21 @@ def _shape(body: _Body) -> None:
     body.add(f"{{0}}.reshape({', '.join(axis.shape for axis in axes)})", (a,), a.dtype, axes)
 
 
+def _made(body: _Body) -> None:
+    """A tile of one number, and a tile repeated along new axes."""
+    rng = body.rng
+    shape = ", ".join(axis.shape for axis in body.axes)
+    shape = f"({shape},)" if len(body.axes) == 1 else f"({shape})"
+    if rng.random() < 0.5:
+        dtype = rng.choice((*FLOATS, *INTEGERS))
+        number = rng.choice(("-0.0", "1.5", "-ak.inf") if dtype in FLOATS else ("0", "3"))
+        body.add(f"ak.full({shape}, {number}, ak.{dtype})", (), dtype, body.axes)
+        return
+    a = body.pick(EVERY)
+    if a is not None and _joined(a.axes, body.axes) == body.axes and len(a.axes) <= len(body.axes):
+        body.add(f"ak.broadcast_to({{0}}, {shape})", (a,), a.dtype, body.axes)
+
+
 def _index(body: _Body) -> None:
     blocks = [axis for axis in body.axes if axis.shape.isalpha() and axis.shape.islower()]
     if blocks:
@@ -339,6 +386,7 @@ STEPS = (
     (_reduce, 4),
     (_shape, 3),
     (_index, 1),
+    (_made, 1),
 )
 
 
@@ -350,8 +398,8 @@ def _form(
 ) -> tuple[str, tuple[Axis, ...], tuple[str, ...], tuple[str, ...], dict[str, str]]:
     """A grid: its header, axes of full tiles, subscripts and dims of tensors, counts of written blocks by name."""
     t, h, b = sizes["T"], sizes["H"], sizes["B"]
-    whole = Axis("H", "H", ":", h, reducible=True, fixed=True)
-    long = Axis("T", "T", ":", t, reducible=True)
+    whole = Axis("H", "H", ":", h, reducible=True, fixed="H" in statics)
+    long = Axis("T", "T", ":", t, reducible=True, fixed="T" in statics)
     block_t = Axis("t", "T", "t", t, reducible=False)
     block_h = Axis("h", "H", "h", h, reducible=False)
     block_b = Axis("b", "B", "b", b, reducible=False)
@@ -410,9 +458,10 @@ def random_program(seed: int) -> Program:
         sizes = {"T": rng.choice(ROWS), "H": rng.choice(COLUMNS), "B": rng.choice((1, 2, 3))}
         if sizes["T"] * sizes["H"] * sizes["B"] <= MAX_ELEMS:
             break
-    statics = {"H"}
+    statics = {name for name, often in (("H", 0.85), ("T", 0.25), ("B", 0.25)) if rng.random() < often}
     grids: list[Grid] = []
     inputs: dict[str, tuple[str, tuple[str, ...]]] = {}
+    scalars: dict[str, str] = {}
     for letter in "vw" if rng.random() < 0.2 else "v":
         header, axes, subscripts, dims, counts = _form(rng, sizes, statics)
         body = _Body(rng, axes, letter, subscripts, dims)
@@ -422,11 +471,21 @@ def random_program(seed: int) -> Program:
             rng.choices(steps, weights)[0](body)
         stores = _stores(body, counts, rng.choice((1, 1, 2, 3)))
         inputs |= body.inputs
+        scalars |= body.scalars
         if stores:
             grids.append(Grid(header, tuple(body.lines), tuple(stores)))
     if not grids:
         return random_program(seed + 1_000_003)
-    return Program(f"k{seed}", seed, sizes, frozenset(statics), inputs, {}, tuple(grids)).pruned()
+    return Program(f"k{seed}", seed, sizes, frozenset(statics), inputs, scalars, tuple(grids)).pruned()
+
+
+def scalar_values(program: Program) -> dict[str, float | int]:
+    """Values of the program's scalar parameters."""
+    rng = random.Random(program.seed)
+    return {
+        name: rng.choice((0.5, -0.0, 3.0, -2.0)) if dtype in FLOATS else rng.choice((0, 1, 5))
+        for name, dtype in program.scalars.items()
+    }
 
 
 # ---- inputs ----------------------------------------------------------------------------------------------------------

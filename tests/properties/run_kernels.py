@@ -29,7 +29,8 @@ from agentkern.runtime.simulator import (
     ThreadOrder,
     build,
 )
-from tests.properties.random_kernels import Program, random_input
+from tests.properties.kept_kernels import KeptProgram
+from tests.properties.random_kernels import Program, random_input, scalar_values
 
 OUR_BUGS = (
     AssertionError,
@@ -48,7 +49,7 @@ _KERNELS = re.compile(r'^extern "C" __global__', re.MULTILINE)
 class Verdict:
     """What became of a program: equal, different, finding (of the simulator), unsupported, rejected or crash."""
 
-    program: Program
+    program: Program | KeptProgram
     outcome: str
     detail: str = ""
 
@@ -62,11 +63,11 @@ class Verdict:
 class Compiled:
     """A program with its compilation."""
 
-    program: Program
+    program: Program | KeptProgram
     result: CompileResult
 
 
-def compile_program(program: Program, *, other_schedule: bool = True) -> Compiled | Verdict:
+def compile_program(program: Program | KeptProgram, *, other_schedule: bool = True) -> Compiled | Verdict:
     """Compile, with a schedule picked by the seed among the legal ones."""
     numbers = {name: program.sizes[name] for name in program.statics}
     request = CompileRequest(program.text(), "kernel.py", dims=numbers)
@@ -84,9 +85,9 @@ def compile_program(program: Program, *, other_schedule: bool = True) -> Compile
     return Compiled(program, result)
 
 
-def strided(kernel: Kernel, program: Program) -> tuple[str, ...]:
+def strided(kernel: Kernel, program: Program | KeptProgram) -> tuple[str, ...]:
     """Tensors that one program in four passes with gaps between its elements."""
-    names = [param.name or "" for param in kernel.params]
+    names = [param.name or "" for param in kernel.params if isinstance(param.type, TensorType)]
     return tuple(names[program.seed % len(names) :]) if program.seed % 4 == 3 else ()
 
 
@@ -98,12 +99,13 @@ def _with_gaps(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def arrays(kernel: Kernel, program: Program) -> dict[str, np.ndarray]:
+def arrays(kernel: Kernel, program: Program | KeptProgram) -> dict[str, np.ndarray]:
     """Inputs of the program's seed; outputs filled with a pattern that must be overwritten."""
     rng = np.random.default_rng(program.seed)
     found: dict[str, np.ndarray] = {}
     for param in kernel.params:
-        assert isinstance(param.type, TensorType)
+        if not isinstance(param.type, TensorType):
+            continue
         shape = tuple(dims.evaluate(extent, program.sizes) for extent in param.type.shape)
         dtype = param.type.dtype.name
         if param.type.access == "in":
@@ -126,7 +128,7 @@ def joined_texts(texts: Sequence[str]) -> str:
     return "\n\n".join([*prelude, *kernels])
 
 
-def run_batch(programs: Sequence[Program], cache: Path, *, other_schedule: bool = True) -> list[Verdict]:
+def run_batch(programs: Sequence[Program | KeptProgram], cache: Path, *, other_schedule: bool = True) -> list[Verdict]:
     """Verdicts of programs, in order."""
     found: dict[int, Verdict] = {}
     ready: list[tuple[int, Compiled]] = []
@@ -169,11 +171,11 @@ def _compare(made: Compiled, module: SimulatorModule) -> Verdict:
     assert kernel is not None
     assert abi is not None
     expected, got = arrays(kernel, program), arrays(kernel, program)
-    interpret(kernel, expected, program.sizes, {})
+    interpret(kernel, expected, program.sizes, scalar_values(program))
     orders = (ThreadOrder.FORWARD, *ThreadOrder)
     options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed)
     try:
-        reports = simulate(abi, module, got, program.sizes, {}, options)
+        reports = simulate(abi, module, got, program.sizes, scalar_values(program), options)
     except LaunchError as bug:
         return Verdict(program, "crash", f"the launch is refused: {bug}")
     for report in reports:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
+from tests.properties.kept_kernels import KEPT, KeptProgram
 from tests.properties.random_kernels import Program, random_program
 from tests.properties.reduce_kernels import reduced
 from tests.properties.run_kernels import Verdict, run_batch
 
 FEW = tuple(range(7000, 7020))
 MANY = tuple(range(20_000, 20_300))
-KEPT = (100, 156, 161, 309, 382, 1259, 1354, 1449, 1643)
-"""Seeds of programs that once failed. 309: an offset `lane & 7` added to a pointer without its parentheses. 156: a
-default schedule that its own check refused. 100, 1643: an axis split twice. 161, 382, 1354: a reduction of all axes
-that keeps them. 1449: no candidate schedule. 1259: more shared memory than a block has."""
 
 
 def _has_compiler() -> bool:
@@ -38,26 +36,26 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("simulator")
 
 
-def _check(seeds: tuple[int, ...], cache: Path) -> list[Verdict]:
-    verdicts = run_batch([random_program(seed) for seed in seeds], cache)
+def _check(programs: Sequence[Program | KeptProgram], cache: Path) -> list[Verdict]:
+    verdicts = run_batch(programs, cache)
     wrong = [f"seed {v.program.seed}: {v.outcome} {v.detail}\n{v.program.text()}" for v in verdicts if not v.holds]
     assert not wrong, "\n".join(wrong)
     return verdicts
 
 
 def test_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
-    verdicts = _check(FEW, cache)
+    verdicts = _check([random_program(seed) for seed in FEW], cache)
     assert sum(v.outcome == "equal" for v in verdicts) > len(FEW) // 2
 
 
-def test_programs_that_once_failed_hold(cache: Path) -> None:
+def test_kernels_that_once_failed_hold(cache: Path) -> None:
     _check(KEPT, cache)
 
 
 @pytest.mark.slow
 def test_many_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
     for first in range(0, len(MANY), 25):
-        _check(MANY[first : first + 25], cache)
+        _check([random_program(seed) for seed in MANY[first : first + 25]], cache)
 
 
 def test_program_of_a_seed_is_always_the_same() -> None:

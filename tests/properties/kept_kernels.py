@@ -1,0 +1,108 @@
+"""Kernels that random generation found failing, cut down: each once broke what its name says. Data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class KeptProgram:
+    """A kernel's `def` and the sizes to run it at; runs as a random program does."""
+
+    name: str
+    body: str
+    sizes: dict[str, int]
+    statics: frozenset[str] = frozenset({"H"})
+    seed: int = 0
+    scalars: dict[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The kernel file."""
+        declared = [f'{n} = ak.{"static" if n in self.statics else "dim"}("{n}")' for n in self.sizes]
+        return "\n".join(["import agentkern as ak", "", *declared, "", "", "@ak.kernel", self.body.strip(), ""])
+
+
+KEPT = (
+    KeptProgram(
+        "an offset `lane & 7` added to a pointer without its parentheses",
+        """
+def offset_precedence(x: ak.In[ak.f32, T], y: ak.Out[ak.f32, T, H], z: ak.Out[ak.f32, ak.cdiv(H, 8), T]):
+    for t, h in ak.grid(T, H, block=(1, 8)):
+        v = x[t]
+        y[t, h] = ak.max(v, axis=0, keepdims=True)
+        z[h.ordinal, t] = v
+""",
+        {"T": 3, "H": 32},
+        seed=309,
+    ),
+    KeptProgram(
+        "a default schedule that its own check refused",
+        """
+def run_time_sum(x: ak.In[ak.bf16, T], y: ak.Out[ak.bf16, T, H]):
+    for h in ak.grid(H):
+        y[:, h] = ak.sum(x[:], axis=0, keepdims=True)
+""",
+        {"T": 70, "H": 5},
+    ),
+    KeptProgram(
+        "an axis split twice",
+        """
+def split_twice(x: ak.In[ak.bool, T, H], y: ak.Out[ak.bool, T, 2, 16, 4]):
+    for t in ak.grid(T):
+        y[t, :, :, :] = x[t, :].reshape(t, 32, 4).reshape(t, 2, 16, 4)
+""",
+        {"T": 5, "H": 128},
+    ),
+    KeptProgram(
+        "an axis split, reduced and split again",
+        """
+def split_reduce_split(x: ak.In[ak.f32, T, H], y: ak.Out[ak.bool, T, 125, 8]):
+    for t in ak.grid(T):
+        least = ak.min(x[t, :].reshape(t, 1000, 3), axis=2)
+        y[t, :, :] = ak.isnan(least).reshape(t, 125, 8)
+""",
+        {"T": 2, "H": 3000},
+    ),
+    KeptProgram(
+        "a reduction of all axes that keeps them",
+        """
+def keep_all(x: ak.In[ak.i16, T, H], y: ak.Out[ak.i16, T, H]):
+    for t, h in ak.grid(T, H, block=(3, 3)):
+        y[t, h] = ak.min(x[t, h], axis=(0, 1), keepdims=True)
+""",
+        {"T": 7, "H": 8},
+    ),
+    KeptProgram(
+        "a sum of all axes, one of them of extent 1",
+        """
+def keep_unit(x: ak.In[ak.f32, 1, T], y: ak.Out[ak.f32, T, H]):
+    for t, h in ak.grid(T, H, block=(100, 100)):
+        y[t, h] = ak.sum(x[:, t], axis=(0, 1), keepdims=True)
+""",
+        {"T": 130, "H": 7},
+    ),
+    KeptProgram(
+        "a grid without a second schedule beside one that has them",
+        """
+def one_schedule(x: ak.In[ak.e5m2, T, H], z: ak.In[ak.f32, T, H], y: ak.Out[ak.e5m2, T, H], w: ak.Out[ak.f32, T, H]):
+    for t in ak.grid(T):
+        y[t, :] = x[t, :]
+    for _ in ak.grid():
+        w[:, :] = z[:, :]
+""",
+        {"T": 3, "H": 1024},
+        seed=1449,
+    ),
+    KeptProgram(
+        "more shared memory than a block has",
+        """
+def large_exchange(x: ak.In[ak.bf16, B, T, H], y: ak.Out[ak.bf16, B, T], z: ak.Out[ak.bf16, B, H, T]):
+    for b, t in ak.grid(ak.each(B), T):
+        v = x[b, t, :]
+        y[b, t] = ak.sum(v, axis=1)
+        z[b, :, t] = v.T
+""",
+        {"T": 33, "H": 2, "B": 1},
+        seed=1259,
+    ),
+)
