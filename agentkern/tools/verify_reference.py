@@ -22,9 +22,9 @@ import numpy as np
 
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_casts import cast
-from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, decode
+from agentkern.compiler.ir.reference_formats import STORAGE, Raw, decode
 from agentkern.tools.results import Mismatch
-from agentkern.tools.verify_compare import describe, ulp_distances
+from agentkern.tools.verify_agreement import Answer, agreement, violation
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_executors import run_interpreter
 from agentkern.tools.verify_model import Arrays, Case, Program, signature_of
@@ -55,24 +55,6 @@ class Reference:
 
     path: Path
     function: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A reference's outputs for one case, in the kernel's dtypes, and in float64 where the file gives that."""
-
-    outputs: Arrays
-    exact: Arrays | None
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How near one case's outputs are to the reference's, over all outputs."""
-
-    equal_share: float
-    max_ulp: float
-    mean_ulp: float
-    error_ratio: float | None
 
 
 def parse_reference(text: str) -> Reference:
@@ -220,63 +202,6 @@ def _read(path: Path) -> dict[str, tuple[str, Raw]]:
     with np.load(path, allow_pickle=False) as stored:
         named = [(key.rpartition(":"), stored[key]) for key in stored.files]
     return {name: (dtype, raw) for (name, _, dtype), raw in named}
-
-
-def agreement(params: Sequence[TensorParam], got: Arrays, answer: Answer) -> Agreement:
-    """Measure how near outputs are to a reference's."""
-    distances = np.concatenate(
-        [ulp_distances(p.dtype, got[p.name], answer.outputs[p.name]).reshape(-1) for p in params]
-    )
-    if not distances.size:
-        return Agreement(1.0, 0.0, 0.0, None)
-    finite = distances[np.isfinite(distances)]
-    mean = float(finite.mean()) if finite.size else 0.0
-    return Agreement(float((distances == 0).mean()), float(distances.max()), mean, _error_ratio(params, got, answer))
-
-
-def _error_ratio(params: Sequence[TensorParam], got: Arrays, answer: Answer) -> float | None:
-    """Root mean square error of the outputs over the reference's own; None without float64 values."""
-    if answer.exact is None:
-        return None
-    ours, theirs = 0.0, 0.0
-    for param in params:
-        if param.dtype.name not in FLOATS:
-            continue
-        exact = answer.exact[param.name]
-        pair = [decode(param.dtype.name, raw[param.name]).astype(np.float64) for raw in (got, answer.outputs)]
-        kept = np.isfinite(exact) & np.isfinite(pair[1])
-        if not np.isfinite(pair[0][kept]).all():
-            return float("inf")
-        with np.errstate(over="ignore"):
-            ours += float(np.sum((pair[0][kept] - exact[kept]) ** 2))
-            theirs += float(np.sum((pair[1][kept] - exact[kept]) ** 2))
-    if theirs == 0.0:
-        return 1.0 if ours == 0.0 else float("inf")
-    return float(np.sqrt(ours / theirs))
-
-
-def violation(params: Sequence[TensorParam], got: Arrays, answer: Answer, criterion: Criterion) -> Mismatch | None:
-    """Return the worst element if the criterion does not hold."""
-    near = agreement(params, got, answer)
-    most_ulp = 0.0 if criterion.kind == "bit_exact" else criterion.max_ulp
-    holds = (
-        (most_ulp is None or near.max_ulp <= most_ulp)
-        and near.equal_share >= (criterion.min_equal_share or 0.0)
-        and _ratio_holds(near.error_ratio, criterion.max_error_ratio)
-    )
-    return None if holds else _worst(params, got, answer.outputs)
-
-
-def _ratio_holds(ratio: float | None, limit: float | None) -> bool:
-    return limit is None or (ratio is not None and ratio <= limit)
-
-
-def _worst(params: Sequence[TensorParam], got: Arrays, want: Arrays) -> Mismatch:
-    """Return the element that is farthest from the reference's."""
-    distances = {p.name: ulp_distances(p.dtype, got[p.name], want[p.name]).reshape(-1) for p in params}
-    filled = [p for p in params if distances[p.name].size]
-    param = max(filled, key=lambda p: float(distances[p.name].max()))
-    return describe(param, got, want, int(np.argmax(distances[param.name])))
 
 
 def check_reference(subject: Subject, pending: Answers | None, criterion: Criterion) -> Outcome:

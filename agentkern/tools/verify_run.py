@@ -184,7 +184,9 @@ def _summary(
     if verdict == "wrong":
         wrong = next(r for r in records if r.status == "failed")
         where = f" at {mismatch.output}{list(mismatch.index)}" if mismatch is not None else ""
-        return f"wrong: `{wrong.name}` failed{where}: {wrong.detail}; change the kernel and verify again"
+        # only a reference says what the kernel should be; the others compare agentkern with itself
+        step = "change the kernel and verify again" if wrong.name == "reference" else "agentkern is at fault: report it"
+        return f"wrong: `{wrong.name}` failed{where}: {wrong.detail}; {step}"
     if verdict == "not_run":
         missing = [f"`{r.name}`: {r.detail}" for r in records if r.status == "not_run"]
         missing += [f"the checks let `{c.name}` through" for c in controls if not c.rejected]
