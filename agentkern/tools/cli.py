@@ -8,11 +8,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
+from functools import partial
 from typing import NoReturn
 
 import click
 
-from agentkern.tools.output import finish_rejected, print_usage_error
+from agentkern.tools.output import finish_rejected, print_usage_error, report_crash
 from agentkern.tools.sources import SourceRejected, UsageError
 
 # Name, and the line of the overview. Each stands in `agentkern.tools.commands.NAME` as `command`.
@@ -73,6 +74,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     given = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in given
+    sys.excepthook = partial(report_crash, as_json=as_json)
     try:
         group.main(given, prog_name="agentkern", standalone_mode=False)
     except (click.UsageError, UsageError) as e:

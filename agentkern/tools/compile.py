@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentkern.compiler.driver import MODES, compile_kernel, compile_text, pass_names, schedules
 from agentkern.compiler.driver import CompileRequest as DriverRequest
 from agentkern.compiler.driver import CompileResult as Compiled
-from agentkern.compiler.driver import compile_kernel, compile_text, pass_names, schedules
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.compiler.targets.limits import LIMITS
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
@@ -89,6 +89,10 @@ def build_kernel(request: CompileRequest, cache: Cache | None, report: Report = 
     """
     if request.stop_after is not None and request.stop_after not in pass_names():
         raise usage_error("--stop-after", f"there is no pass `{request.stop_after}`; {', '.join(pass_names())}")
+    if request.numerics not in MODES:
+        instead = f"leave it out, or write `--numerics {MODES[0]}`"
+        later = error("AK601", Span(request.path), name=f"--numerics {request.numerics}", instead=instead)
+        return Built(Compiled(status_of((later,)), (later,)), None)
     report(None, "compile")
     try:
         asked = _driver_request(request)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
 from typing import NoReturn
 
 import click
 
-from agentkern.diagnostics import render_all
+from agentkern.diagnostics import Span, error, render_all
+from agentkern.tools.artifacts import default_store
 from agentkern.tools.results import EXIT_CODES, Result, diagnostic_record
 from agentkern.tools.sources import SourceRejected, UsageError, usage_error
 
@@ -25,6 +29,23 @@ def finish_rejected(rejected: SourceRejected, *, as_json: bool) -> NoReturn:
     summary = f"{rejected.diagnostics[0].message}; {rejected.diagnostics[0].hint}"
     result = Result(status="rejected", summary=summary, diagnostics=records)
     finish(result, render_all(rejected.diagnostics, ""), as_json=as_json)
+
+
+def report_crash(
+    kind: type[BaseException], crash: BaseException, trace: TracebackType | None, *, as_json: bool
+) -> None:
+    """Answer for an error of our own, as the hook of uncaught exceptions; the trace is kept as an artifact."""
+    text = "".join(traceback.format_exception(kind, crash, trace))
+    place = traceback.extract_tb(trace)[-1] if trace is not None else None
+    where = f" in {place.name}, {Path(place.filename).name}:{place.lineno}" if place is not None else ""
+    diagnostic = error("AK901", Span("agentkern"), reason=f"{kind.__name__}{where}: {crash}".rstrip(": "))
+    kept = default_store().put("report", text.encode())
+    summary = f"{diagnostic.message}; {diagnostic.hint} and with {kept.path or 'the trace'}"
+    if as_json:
+        record = diagnostic_record(diagnostic)
+        click.echo(Result(status="failed", summary=summary, diagnostics=(record,), artifacts=(kept,)).model_dump_json())
+    else:
+        click.echo(f"error[AK901]: {summary}", err=True)
 
 
 def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) -> None:

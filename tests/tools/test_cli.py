@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -141,3 +142,21 @@ def test_python_m_agentkern_is_the_command():
         [sys.executable, "-m", "agentkern", "--version"], capture_output=True, text=True, check=True
     ).stdout
     assert out.startswith("agentkern 0.1.0")
+
+
+def test_an_error_of_our_own_is_one_object_and_no_traceback(kernel: Path):
+    script = (
+        "import sys\nfrom agentkern.tools import check\nfrom agentkern.tools.cli import main\n"
+        "def broken(*_): raise AssertionError('impossible')\ncheck.lower_source = broken\n"
+        f"main(['check', {str(kernel)!r}, *sys.argv[1:]])"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", script, *extra], capture_output=True, text=True, check=False)
+        for extra in (["--json"], [])
+    ]
+    assert [run.returncode for run in runs] == [1, 1]
+    answer = json.loads(runs[0].stdout)
+    assert answer["status"] == "failed"
+    assert answer["diagnostics"][0]["code"] == "AK901"
+    assert "AssertionError" in Path(answer["artifacts"][0]["path"]).read_text(encoding="utf-8")
+    assert "Traceback" not in runs[0].stderr + runs[1].stderr

@@ -117,8 +117,14 @@ def test_the_same_text_gives_the_same_cuda_and_another_target_another(kernel: st
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(("--target", "sm_70"), 2), (("--emit", "wasm"), 2), ((), 1)],
-    ids=["unknown-target", "unknown-emit", "static-without-number"],
+    [
+        (("--target", "sm_70"), 2),
+        (("--emit", "wasm"), 2),
+        ((), 1),
+        (("--dim", "H=64", "--dim", "G=2"), 1),
+        (("--dim", "H=64", "--numerics", "fast"), 1),
+    ],
+    ids=["unknown-target", "unknown-emit", "static-without-number", "unknown-size", "numerics-not-there-yet"],
 )
 def test_what_cannot_be_compiled_says_why(kernel: str, arguments: tuple[str, ...], code: int):
     answer = agentkern("compile", kernel, *arguments, "--json")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agentkern.tools.progress import Report, silent
 
@@ -18,12 +16,7 @@ def progress(*, as_json: bool) -> Generator[Report]:
     if as_json or not sys.stderr.isatty():
         yield silent
         return
-    columns = (TextColumn("[progress.description]{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as live:
-        task = live.add_task("start", total=None)
-
-        def report(fraction: float | None, message: str) -> None:
-            total = 1.0 if fraction is not None else None
-            live.update(task, description=message, total=total, completed=fraction or 0.0)
-
+    # Looked up here: rich takes as long to import as a kernel to compile.
+    live_line = importlib.import_module("agentkern.tools.commands.live_line")
+    with live_line.live_line() as report:
         yield report

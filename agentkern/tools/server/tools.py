@@ -136,7 +136,8 @@ def _answer_of(view: JobView) -> Answer:
         return answer | ({"progress": view.progress} if view.progress is not None else {})
     if view.state == "cancelled":
         return {"status": "failed", "summary": "cancelled; start the call again to run it", "state": "cancelled"}
-    summary = f"the job's process ended without an answer: {view.message or 'no output'}"
+    last_line = view.message.splitlines()[-1] if view.message else "no output"
+    summary = f"the job's process ended without an answer: {last_line}"
     return {"status": "failed", "summary": summary, "state": "lost"}
 
 
