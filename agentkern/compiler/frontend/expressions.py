@@ -7,7 +7,7 @@ import difflib
 from typing import NoReturn
 
 from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER
-from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering
+from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering, Rejected
 from agentkern.compiler.frontend.methods import handle_attribute, method
 from agentkern.compiler.frontend.operations import OPERATIONS, call
 from agentkern.compiler.frontend.operators import handle_binary, handle_bool_op, handle_compare, handle_unary
@@ -53,7 +53,12 @@ def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
         text = f"{lw.source.exact(node.value)}.{near[0]}"
         fixes = (lw.source.replace(node, text, f"write `ak.{near[0]}`"),)
     hint = f"did you mean `ak.{near[0]}`?" if near else known or "see the operations table of the language"
-    lw.fail("AK202", node, name=name, hint_text=hint, fixes=fixes)
+    found = lw.diagnostic("AK202", node, name=name, hint_text=hint, fixes=fixes)
+    if not known.startswith("="):
+        raise Rejected(found)
+    # Only a renaming: go on with the name that is meant.
+    lw.diagnostics.append(found)
+    return public_value(lw, known[1:], node)
 
 
 def _constant(lw: Lowering, node: ast.expr) -> FrontValue:

@@ -31,7 +31,6 @@ from agentkern.compiler.frontend.values import (
 from agentkern.compiler.ir.core import Op, Region, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.diagnostics import Fix
 
 MAX_UNROLLED = 1024
 
@@ -113,6 +112,11 @@ def _range(lw: Lowering, node: ast.For, call: ast.Call) -> None:
             lw.fail("AK122", call, name="range", reason="it takes one to three numbers", form="range(lo, hi, step)")
         raise Poisoned
     numbers: list[int] = []
+    if len(values) == 1 and lw.grid is None and isinstance(values[0], Extent) and not values[0].static:
+        # A grid is meant: say so, and go on as if it were written.
+        _report_run_time_range(lw, call, call.args[0])
+        _grid(lw, node, call)
+        return
     for value, item in zip(values, call.args, strict=True):
         if not isinstance(value, Number) or isinstance(value.value, bool) or not isinstance(value.value, int):
             forget(lw, node)
@@ -136,10 +140,12 @@ def _range_of_run_time(lw: Lowering, node: ast.For, call: ast.Call, item: ast.ex
     if not isinstance(value, Extent | Tile):
         what = "the bound of `range`"
         lw.fail("AK218", item, what=what)
-    fixes: tuple[Fix, ...] = ()
-    if lw.grid is None and len(call.args) == 1 and lw.prefix:
-        fixes = (lw.source.replace(call.func, f"{lw.prefix}grid", "make it a grid"),)
-    lw.fail("AK408", call, what=text, fixes=fixes)
+    lw.fail("AK408", call, what=text)
+
+
+def _report_run_time_range(lw: Lowering, call: ast.Call, item: ast.expr) -> None:
+    fixes = (lw.source.replace(call.func, f"{lw.prefix}grid", "make it a grid"),) if lw.prefix else ()
+    lw.diagnostics.append(lw.diagnostic("AK408", call, what=lw.source.text_of(item), fixes=fixes))
 
 
 def _targets(lw: Lowering, node: ast.For, n_extents: int) -> list[ast.Name]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable
+from typing import NoReturn
 
 from agentkern.compiler.frontend.arguments import Argument, Form, bind, form
 from agentkern.compiler.frontend.conversion import as_tile, cast, constant, is_compile_time, weak_tile
 from agentkern.compiler.frontend.later import FOREIGN_METHODS
 from agentkern.compiler.frontend.literals import misfit
-from agentkern.compiler.frontend.lowering import I64, Lowering
+from agentkern.compiler.frontend.lowering import I64, Lowering, Rejected
 from agentkern.compiler.frontend.operations import OPERATIONS
+from agentkern.compiler.frontend.operations import call as operation
 from agentkern.compiler.frontend.shapes import axes_of, dtype_of, reshape, swap_axes, transpose
 from agentkern.compiler.frontend.values import (
     BlockVar,
@@ -119,7 +121,10 @@ def _transpose_call(lw: Lowering, tile: Tile, node: ast.Call) -> Tile:
 def method(lw: Lowering, value: FrontValue, node: ast.Call) -> FrontValue:
     """`value.name(...)`. Errors: AK122, AK204, AK603 and the method's."""
     assert isinstance(node.func, ast.Attribute)
-    name = node.func.attr
+    name = _meant(lw, value, node)
+    if name in OPERATIONS and isinstance(value, Tile):
+        arguments = [node.func.value, *node.args]
+        return operation(lw, name, ast.copy_location(ast.Call(node.func, arguments, node.keywords), node))
     if isinstance(value, Tensor) and name in ("reshape", "transpose", "bitcast"):
         instead = f"read it first: `{value.name}[...].{name}(...)`"
         lw.fail("AK601", node, name=f".{name}` of a tensor `{value.name}", instead=instead)
@@ -132,7 +137,21 @@ def method(lw: Lowering, value: FrontValue, node: ast.Call) -> FrontValue:
         return _transpose_call(lw, value, node)
     for item in [*node.args, *(keyword.value for keyword in node.keywords)]:
         lw.evaluate(item)
-    return _no_attribute(lw, value, node.func, node)
+    _no_attribute(lw, value, node.func, node)
+
+
+def _meant(lw: Lowering, value: FrontValue, node: ast.Call) -> str:
+    """The method's name; one of another library is reported and read as the name that is meant."""
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    renamed = FOREIGN_METHODS.get(name, "").removeprefix("=")
+    if isinstance(value, Tile) and (name in OPERATIONS or renamed in ("to", "transpose")):
+        try:
+            _no_attribute(lw, value, node.func, node)
+        except Rejected as e:
+            lw.diagnostics.append(e.diagnostic)
+        return name if name in OPERATIONS else renamed
+    return name
 
 
 def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> FrontValue:
@@ -173,10 +192,10 @@ def handle_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute) -> Fr
     if node.attr == "T" and isinstance(value, Tensor):
         instead = f"read it first: `{value.name}[...].T`"
         lw.fail("AK601", node, name=f".T` of a tensor `{value.name}", instead=instead)
-    return _no_attribute(lw, value, node, None)
+    _no_attribute(lw, value, node, None)
 
 
-def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: ast.Call | None) -> FrontValue:
+def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: ast.Call | None) -> NoReturn:
     name = node.attr
     known = FOREIGN_METHODS.get(name)
     fixes: tuple[Fix, ...] = ()

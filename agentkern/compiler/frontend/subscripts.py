@@ -34,6 +34,7 @@ from agentkern.compiler.frontend.values import (
     Tuple,
     describe,
     extent_text,
+    extent_value,
     shape_text,
 )
 from agentkern.compiler.ir import dims
@@ -334,28 +335,37 @@ def _tile_range(lw: Lowering, entry: Entry, axis: int, shape: Shape) -> tuple[in
     return entry.position, dims.add(entry.position, 1)
 
 
-def _shape_item(lw: Lowering, node: ast.Subscript, attribute: ast.Attribute) -> None:
-    """Reject `x.shape[k]` with the size's name. Errors: AK204."""
+def _shape_item(lw: Lowering, node: ast.Subscript, attribute: ast.Attribute) -> FrontValue | None:
+    """Report `x.shape[k]`, and read it as the size that is meant. Errors: AK204."""
     value = lw.need_one(attribute.value)
     if not isinstance(value, Tensor | Tile):
-        return
+        return None
     shape = value.type.shape
     position = lw.evaluate(node.slice)
     if not isinstance(position, Number) or not isinstance(position.value, int):
-        return
+        return None
     if not -len(shape) <= position.value < len(shape):
-        return
+        return None
     text = extent_text(shape[position.value])
     fixes = (lw.source.replace(node, text, f"write `{text}`"),) if text.isidentifier() and lw.lookup(text) else ()
     hint = f"axis {position.value} has the extent `{text}`"
-    lw.fail("AK204", node, kind=describe(value), name=".shape", hint_text=hint, fixes=fixes)
+    found = lw.diagnostic("AK204", node, kind=describe(value), name=".shape", hint_text=hint, fixes=fixes)
+    lw.diagnostics.append(found)
+    extent = shape[position.value]
+    block = lw.block_of(extent)
+    if block is not None:
+        return block
+    static = all(name in lw.sizes and lw.sizes[name].static for name in dims.symbols(extent))
+    return extent_value(extent, static=static)
 
 
 def handle_subscript(lw: Lowering, node: ast.expr) -> FrontValue:
     """`a[...]` read."""
     assert isinstance(node, ast.Subscript)
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        _shape_item(lw, node, node.value)
+        extent = _shape_item(lw, node, node.value)
+        if extent is not None:
+            return extent
     match lw.need_one(node.value):
         case Tensor() as tensor:
             return load(lw, tensor, node)

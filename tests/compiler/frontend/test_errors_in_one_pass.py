@@ -104,3 +104,17 @@ def test_a_shape_mismatch_names_the_sizes():
         text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = x[t, :] + ak.zeros((t, G), ak.f32)")
     ).diagnostics
     assert found.message == "shapes (t, H) and (t, G) do not broadcast: `H` and `G` differ"
+
+
+def test_a_kernel_in_another_librarys_spelling_shows_every_error_at_once():
+    body = (
+        "acc = 0.0\n"
+        "for t in range(T):\n"
+        "    row = x[t, :].astype(ak.float32)\n"
+        "    s = ak.rsqrt((row * row).sum(axis=1) / x.shape[1])\n"
+        "    acc += s\n"
+        "    out[t, :] = row * s"
+    )
+    found = lower(text_of(SIGNATURE, body)).diagnostics
+    assert [d.code for d in found] == ["AK408", "AK204", "AK202", "AK204", "AK204", "AK410", "AK207"]
+    assert [len(d.fixes) for d in found] == [1, 1, 1, 1, 1, 0, 0]
