@@ -12,9 +12,10 @@ mkdir -p "$results" "$build"
 python=${PYTHON:-python3}
 
 {
-  printf '{"probe":"device","gpu":"%s","date":"%s","nvcc":"%s"}\n' \
+  printf '{"probe":"device","gpu":"%s","date":"%s","nvcc":"%s","commit":"%s"}\n' \
     "$(nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noheader | head -1)" \
-    "$(date -u +%Y-%m-%dT%H:%MZ)" "$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')"
+    "$(date -u +%Y-%m-%dT%H:%MZ)" "$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')" \
+    "$(git -C "$here" rev-parse --short HEAD 2>/dev/null)"
 } >"$results/device.jsonl"
 
 for probe in $probes; do
