@@ -8,6 +8,7 @@ import numpy as np
 
 from agentkern.compiler.abi import Argument, KernelAbi, TensorParam
 from agentkern.compiler.ir.dims import evaluate
+from agentkern.runtime.scalar_arguments import bind_scalar
 from agentkern.runtime.simulator import Buffer, SimulatorModule, SimulatorOptions, SimulatorReport
 
 Scalar = int | float | bool
@@ -44,7 +45,10 @@ def simulate(
         if argument.kind == "stride":
             array = tensors[argument.name]
             return array.strides[argument.axis] // array.itemsize
-        return scalars[argument.name]
+        scalar = scalars[argument.name]
+        if argument.dtype.is_float and argument.dtype.bits <= 16:
+            return int.from_bytes(bind_scalar(argument.name, argument.dtype, scalar).data, "little")
+        return scalar
 
     reports: list[SimulatorReport] = []
     for launch in abi.launches:

@@ -105,4 +105,14 @@ def large_exchange(x: ak.In[ak.bf16, B, T, H], y: ak.Out[ak.bf16, B, T], z: ak.O
         {"T": 33, "H": 2, "B": 1},
         seed=1259,
     ),
+    KeptProgram(
+        "a scalar parameter narrower than 32 bits on the simulator",
+        """
+def narrow_scalar(x: ak.In[ak.f16, T, H], y: ak.Out[ak.f16, T, H], s: ak.f16):
+    for t in ak.grid(T):
+        y[t, :] = x[t, :] * s
+""",
+        {"T": 3, "H": 8},
+        scalars={"s": "f16"},
+    ),
 )

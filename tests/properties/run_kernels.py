@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
+from agentkern.compiler.driver import ARCHITECTURES, CompileRequest, CompileResult, compile_kernel, schedules
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import interpret
@@ -68,9 +68,10 @@ class Compiled:
 
 
 def compile_program(program: Program | KeptProgram, *, other_schedule: bool = True) -> Compiled | Verdict:
-    """Compile, with a schedule picked by the seed among the legal ones."""
+    """Compile for a target and with a schedule that the seed picks among the legal ones."""
     numbers = {name: program.sizes[name] for name in program.statics}
-    request = CompileRequest(program.text(), "kernel.py", dims=numbers)
+    target = tuple(ARCHITECTURES)[program.seed // 7 % len(ARCHITECTURES)]
+    request = CompileRequest(program.text(), "kernel.py", target=target, dims=numbers)
     result = compile_kernel(request)
     if result.status == "ok" and result.kernel is not None:
         request = replace(
