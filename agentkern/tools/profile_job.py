@@ -15,6 +15,7 @@ from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.dims import evaluate
 from agentkern.compiler.schedule import schedule_from_json
 from agentkern.compiler.targets.limits import LIMITS
+from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.build import Build, build
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.driver import driver
@@ -47,7 +48,9 @@ def run(payload: dict[str, Any], report: Callable[[Any], None]) -> dict[str, Any
     asked = compile_request(request, lowered.kernel.sizes)
     if request.schedule is not None:
         asked = replace(asked, schedule=schedule_from_json(request.schedule))
-    compiled = compile_kernel(asked)
+    tile = lower_source(request.source, request.path, request.kernel, asked.dims, request.settings).kernel
+    assert tile is not None
+    compiled = compile_kernel(replace(asked, variant=fitting_variant(tile, request.dims)))
     assert compiled.abi is not None, compiled.diagnostics[0].message
     made = build(compiled.cuda, NvrtcOptions(request.target), Cache(cache_folder(os.environ)))
     report([0.1, "measure"])

@@ -10,6 +10,7 @@ from agentkern.compiler.driver import CompileRequest, CompileResult, compile_ker
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.schedule import Schedule
+from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic
 from agentkern.tools.verify_model import BuildError, Sizes, signature_of
 
@@ -21,7 +22,7 @@ class CompiledProgram:
     request: CompileRequest
     sizes: tuple[SizeInfo, ...]
     tiles: dict[tuple[int, ...], Kernel] = field(default_factory=dict)
-    results: dict[tuple[tuple[int, ...], str, bool], CompileResult] = field(default_factory=dict)
+    results: dict[tuple[tuple[int, ...], str, Variant], CompileResult] = field(default_factory=dict)
 
     def tile(self, sizes: Sizes) -> Kernel:
         """Return the TILE kernel for the static ones of `sizes`. Errors: BuildError."""
@@ -38,9 +39,9 @@ class CompiledProgram:
 
     def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
         """Return the compiled kernel, for tensors of any strides if asked. Errors: BuildError."""
-        key = (self._key(sizes), "" if schedule is None else schedule.text(), strided)
+        variant = self._variant(sizes, strided=strided)
+        key = (self._key(sizes), "" if schedule is None else schedule.text(), variant)
         if key not in self.results:
-            variant = self._strided_variant(sizes) if strided else self.request.variant
             request = replace(self.request, dims=self._static(sizes), schedule=schedule, variant=variant)
             result = compile_kernel(request)
             if result.status != "ok":
@@ -57,9 +58,13 @@ class CompiledProgram:
         """Return up to `count` different schedules, the default first. Errors: BuildError."""
         return schedules(self.tile(sizes), self.request.variant, count)
 
-    def _strided_variant(self, sizes: Sizes) -> Variant:
-        tensors = signature_of(self.tile(sizes)).tensors
-        return Variant(tuple(p.name for p in tensors if p.shape), min(p.dtype.nbytes for p in tensors))
+    def _variant(self, sizes: Sizes, *, strided: bool) -> Variant:
+        kernel = self.tile(sizes)
+        if not strided:
+            return fitting_variant(kernel, sizes)
+        tensors = signature_of(kernel).tensors
+        names = tuple(p.name for p in tensors if p.shape)
+        return fitting_variant(kernel, sizes, names, min(p.dtype.nbytes for p in tensors))
 
     def _static(self, sizes: Sizes) -> Mapping[str, int]:
         return {info.name: sizes[info.name] for info in self.sizes if info.static}

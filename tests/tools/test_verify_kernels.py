@@ -45,6 +45,13 @@ def test_a_kernel_text_is_bit_exact_on_the_simulator() -> None:
 
 
 @pytest.mark.toolchain
+def test_rows_of_run_time_length_are_bit_exact_whatever_their_alignment() -> None:
+    text = KERNEL.replace('ak.static("H")', 'ak.dim("H")')
+    result = verify(request_of(source=text, dims={}))
+    assert result.verdict == "bit_exact", result.summary
+
+
+@pytest.mark.toolchain
 def test_a_reference_kernel_that_computes_something_else_is_contradicted() -> None:
     same = verify(request_of(reference_kernel=KERNEL))
     other = verify(request_of(reference_kernel=KERNEL.replace("* factor", "/ factor")))
