@@ -36,13 +36,17 @@ class Argument:
     """One argument of the generated function.
 
     `pointer`: the tensor `name`'s first element. `size`: the size `name`, i64. `stride`: elements between neighbours
-    of `axis` of tensor `name`, i64. `scalar`: the parameter `name`.
+    of `axis` of tensor `name`, i64. `scalar`: the parameter `name`. `tensor_map`: the copy engine's map of `tensor`, in
+    boxes of `box` elements (row-major), `swizzle` bytes.
     """
 
-    kind: Literal["pointer", "size", "stride", "scalar"]
+    kind: Literal["pointer", "size", "stride", "scalar", "tensor_map"]
     name: str
     dtype: DType
     axis: int = 0
+    tensor: str = ""
+    box: tuple[int, ...] = ()
+    swizzle: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,34 +6,18 @@ commented with the source lines it came from. Compiles with NVRTC and nvcc, `-fm
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentkern.compiler.abi import Argument
-from agentkern.compiler.codegen import expressions
-from agentkern.compiler.codegen.c_types import (
-    float_literal,
-    integer_literal,
-    scalar_type,
-    small_float_bits,
-    storage_type,
-)
-from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_names
-from agentkern.compiler.codegen.vectors import VectorAccess, pack, unpack
-from agentkern.compiler.ir.core import Kernel, Op, Value
-from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
+from agentkern.compiler.codegen.c_types import scalar_type, storage_type
+from agentkern.compiler.codegen.cuda_async import map_name
+from agentkern.compiler.codegen.function_printer import FunctionPrinter, argument_name, is_input
+from agentkern.compiler.codegen.prelude import PRELUDE, prelude_names
+from agentkern.compiler.ir.core import Kernel, Op, walk
+from agentkern.compiler.ir.gpu_types import TensorMap
 from agentkern.compiler.ir.types import TensorType, TileType
-from agentkern.compiler.passes.unsupported import UnsupportedError
-from agentkern.dsl.dtypes import DTYPES, DType
-
-_NAME = re.compile(r"\bak_[a-z0-9_]+\b")
-_KEYWORDS = frozenset(
-    "asm auto bool break case char class const continue default delete do double else enum extern false float for goto if"
-    " inline int long max min new operator private register return short signed sizeof static struct switch template this"
-    " true typedef union unsigned using virtual void volatile while thread block lane warp".split()
-) - {"thread", "block", "lane", "warp"}
-INLINE_CHARACTERS = 56
+from agentkern.dsl.dtypes import DTYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,329 +28,6 @@ class CudaText:
     lines: dict[int, int]
 
 
-class _Function:
-    """Prints one function: names, inlined expressions, indentation."""
-
-    def __init__(self, kernel: Kernel, arch: int, source: Sequence[str]) -> None:
-        self.kernel = kernel
-        self.arch = arch
-        self.source = source
-        self.lines: list[tuple[str, int | None]] = []
-        self.indent = 1
-        self.names: dict[Value, str] = {}
-        self.inlined: dict[Value, str] = {}
-        self.taken: set[str] = set(_KEYWORDS)
-        self.suffixes: dict[str, int] = {}
-        self.functions: set[str] = set()
-        self.extra: dict[str, PreludeFunction] = {}
-        self.uses: dict[Value, int] = {}
-        self.last_line: int | None = None
-        for value in kernel.params:
-            self.names[value] = self.fresh(value.name or "argument")
-
-    def fresh(self, base: str) -> str:
-        clean = re.sub(r"\W|^(?=ak_)", "_", base)
-        name, suffix = clean, self.suffixes.get(clean, 1)
-        while name in self.taken or name.startswith("ak_"):
-            suffix += 1
-            name = f"{clean}_{suffix}"
-        self.suffixes[clean] = suffix
-        self.taken.add(name)
-        return name
-
-    def spell(self, value: Value) -> str:
-        if value in self.inlined:
-            return self.inlined[value]
-        return self.names[value]
-
-    def line(self, text: str, op: Op | None = None) -> None:
-        location = op.location[0] if op is not None and op.location is not None else None
-        if location is not None and location != self.last_line:
-            self.last_line = location
-            name = self.kernel.attrs.get("source_name", "kernel")
-            snippet = self.source[location - 1].strip() if 0 < location <= len(self.source) else ""
-            self.lines.append((f"{'  ' * self.indent}// {name}:{location}  {snippet}".rstrip(), location))
-        self.lines.append(("  " * self.indent + text, location or self.last_line))
-
-    def count_uses(self, ops: Sequence[Op]) -> None:
-        for op in ops:
-            for operand in op.operands:
-                self.uses[operand] = self.uses.get(operand, 0) + 1
-            for region in op.regions:
-                self.count_uses(region.ops)
-
-    def block(self, ops: Sequence[Op]) -> None:
-        """Print operations; those with one nearby use become part of its expression."""
-        for position, op in enumerate(ops):
-            printer = _PRINTERS.get(op.name)
-            if printer is not None:
-                printer(self, op)
-                continue
-            expression = self.element(op) if op.name == "get" else self.expression(op)
-            self.assign(op, expression, self.may_inline(op, ops, position))
-
-    def may_inline(self, op: Op, ops: Sequence[Op], position: int) -> bool:
-        """Whether an expression may move to its only use: in this region, with nothing in between that acts."""
-        if self.uses.get(op.result, 0) != 1:
-            return False
-        for later in ops[position + 1 :]:
-            if op.result in later.operands:
-                return later.name not in ("for", "narrow_pair", "shuffle_xor")
-            if later.name in _PRINTERS and later.name != "constant":
-                return False
-        return False
-
-    def element(self, op: Op) -> str:
-        text = f"{self.spell(op.operands[0])}[{_bare(self.spell(op.operands[1]))}]"
-        return f"({text} != 0)" if _dtype(op.result).kind == "bool" else text
-
-    def expression(self, op: Op) -> str:
-        """The C++ of an element operation. Errors: UnsupportedError for a type that it has no spelling for."""
-        try:
-            return self._expression(op)
-        except KeyError as e:
-            raise UnsupportedError(
-                f"`{op.name}` of {' and '.join(str(_dtype(v)) for v in op.operands)}",
-                "compute in f32 or in an integer type",
-                op.location,
-            ) from e
-
-    def _expression(self, op: Op) -> str:
-        operands = tuple([self.spell(v) for v in op.operands])
-        if op.name == "cast":
-            return expressions.cast(_dtype(op.operands[0]), _dtype(op.result)).format(*operands)
-        if op.name == "bitcast":
-            return expressions.bitcast(_dtype(op.operands[0]), _dtype(op.result)).format(*operands)
-        dtype = _dtype(op.operands[1] if op.name == "where" else op.operands[0])
-        return expressions.operation(op.name, dtype).format(*operands)
-
-    def assign(self, op: Op, expression: str, inline: bool) -> None:
-        self.functions.update(_NAME.findall(expression))
-        if inline and len(expression) <= INLINE_CHARACTERS:
-            self.inlined[op.result] = expression
-            return
-        name = self.names[op.result] = self.fresh(op.result.name or "v")
-        if expression.startswith("(") and expression.endswith(")") and _is_wrapped(expression):
-            expression = expression[1:-1]
-        self.line(f"const {scalar_type(_dtype(op.result))} {name} = {expression};", op)
-
-    def helper(self, function: PreludeFunction) -> str:
-        self.extra[function.name] = function
-        return function.name
-
-
-def _is_wrapped(expression: str) -> bool:
-    """Whether the first bracket closes at the end."""
-    depth = 0
-    for position, character in enumerate(expression):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return position == len(expression) - 1
-    return False
-
-
-def _dtype(value: Value) -> DType:
-    assert isinstance(value.type, TileType)
-    return value.type.dtype
-
-
-def _constant(f: _Function, op: Op) -> None:
-    number, dtype = op.attrs["value"], _dtype(op.result)
-    if dtype.kind == "bool":
-        text = "true" if number else "false"
-    elif dtype.is_float:
-        assert isinstance(number, int | float)
-        text = _float_constant(float(number), dtype)
-    else:
-        assert isinstance(number, int)
-        text = integer_literal(number, dtype)
-    f.inlined[op.result] = text
-    f.functions.update(_NAME.findall(text))
-
-
-def _float_constant(number: float, dtype: DType) -> str:
-    if dtype.bits >= 32:
-        return float_literal(number, dtype)
-    bits = small_float_bits(number, dtype)
-    return f"({storage_type(dtype)}){bits:#x}"
-
-
-def _thread(f: _Function, op: Op) -> None:
-    name = f.names[op.result] = f.fresh("thread")
-    f.line(f"const int {name} = threadIdx.x;", op)
-
-
-def _block(f: _Function, op: Op) -> None:
-    name = f.names[op.result] = f.fresh("block")
-    f.line(f"const int {name} = blockIdx.x;", op)
-
-
-def _size_argument(f: _Function, op: Op) -> None:
-    f.inlined[op.result] = argument_name(str(op.attrs["argument"]))
-
-
-def argument_name(name: str) -> str:
-    """The parameter that carries a size (`T`) or a stride (`x.stride0`)."""
-    return re.sub(r"\W", "_", name)
-
-
-def _registers(f: _Function, op: Op) -> None:
-    array = op.result.type
-    assert isinstance(array, RegisterArray)
-    name = f.names[op.result] = f.fresh(op.result.name or "r")
-    c_type = storage_type(array.dtype)
-    fill = op.attrs.get("fill")
-    f.line(f"{c_type} {name}[{array.count}];", op)
-    if fill is None:
-        return
-    assert isinstance(fill, int | float)
-    number = _float_constant(float(fill), array.dtype) if array.dtype.is_float else str(int(fill))
-    if array.count == 1:
-        f.line(f"{name}[0] = {number};", op)
-        return
-    f.line("#pragma unroll")
-    f.line(f"for (int i = 0; i < {array.count}; ++i) {name}[i] = {number};")
-
-
-def _set(f: _Function, op: Op) -> None:
-    array, index, value = op.operands
-    f.line(f"{f.spell(array)}[{_bare(f.spell(index))}] = {_bare(f.spell(value))};", op)
-
-
-def _bare(expression: str) -> str:
-    return expression[1:-1] if expression.startswith("(") and _is_wrapped(expression) else expression
-
-
-def _summand(expression: str) -> str:
-    """What may follow `+`: without its parentheses unless an operator that binds more loosely stands inside them."""
-    bare, depth = _bare(expression), 0
-    for character in bare:
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and character in "&|^?<>=":
-            return expression
-    return bare
-
-
-def _vector_access(op: Op) -> VectorAccess:
-    array, count = op.operands[2].type, op.attrs["count"]
-    assert isinstance(array, RegisterArray) and isinstance(count, int)
-    return VectorAccess(array.dtype.bits, count, storage_type(array.dtype))
-
-
-def _address(f: _Function, op: Op) -> tuple[str, str, Pointer]:
-    pointer = op.operands[0].type
-    assert isinstance(pointer, Pointer)
-    offset = _summand(f.spell(op.operands[1]))
-    base = f.spell(op.operands[0])
-    at = _summand(f.spell(op.operands[3]))
-    array = f.spell(op.operands[2])
-    return (base if offset == "0" else f"{base} + {offset}"), (array if at == "0" else f"{array} + {at}"), pointer
-
-
-def _load_vector(f: _Function, op: Op) -> None:
-    address, target, pointer = _address(f, op)
-    access = _vector_access(op)
-    prefix = "ak_lds" if pointer.space == "shared" else "ak_ldg" if pointer.readonly else "ak_ld"
-    accessor = f"{prefix}_{access.accessor}"
-    f.functions.add(accessor)
-    f.line(f"{f.helper(unpack(access))}({target}, {accessor}({address}));", op)
-
-
-def _store_vector(f: _Function, op: Op) -> None:
-    address, source, pointer = _address(f, op)
-    access = _vector_access(op)
-    accessor = f"{'ak_sts' if pointer.space == 'shared' else 'ak_st'}_{access.accessor}"
-    f.functions.add(accessor)
-    f.line(f"{accessor}({address}, {f.helper(pack(access))}({source}));", op)
-
-
-def _shared(f: _Function, op: Op) -> None:
-    pointer, offset = op.result.type, op.attrs["offset"]
-    assert isinstance(pointer, Pointer)
-    name = f.names[op.result] = f.fresh(op.result.name or "shared")
-    c_type = storage_type(pointer.dtype)
-    f.line(f"{c_type}* {name} = ({c_type}*)(ak_smem + {offset});", op)
-
-
-def _advance(f: _Function, op: Op) -> None:
-    type_ = op.result.type
-    assert isinstance(type_, Pointer)
-    name = f.names[op.result] = f.fresh(op.result.name or "p")
-    const = "const " if type_.readonly or _is_input(op.operands[0]) else ""
-    offset = _summand(f.spell(op.operands[1]))
-    base = f.spell(op.operands[0])
-    f.line(f"{const}{storage_type(type_.dtype)}* {name} = {base}{'' if offset == '0ll' else f' + {offset}'};", op)
-
-
-def _is_input(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.access == "in"
-
-
-def _for(f: _Function, op: Op) -> None:
-    counter = op.regions[0].args[0]
-    name = f.names[counter] = f.fresh(counter.name or "i")
-    first, end = (_bare(f.spell(v)) for v in op.operands)
-    step = op.attrs["step"]
-    advance = f"++{name}" if step == 1 else f"{name} += {step}"
-    if op.attrs["unroll"]:
-        f.line("#pragma unroll", op)
-    f.line(f"for ({scalar_type(_dtype(counter))} {name} = {first}; {name} < {end}; {advance}) {{", op)
-    _nested(f, op)
-    f.taken.discard(name)
-
-
-def _nested(f: _Function, op: Op) -> None:
-    f.indent += 1
-    before, suffixes = set(f.taken), dict(f.suffixes)
-    f.block(op.regions[0].ops)
-    f.taken, f.suffixes = before, suffixes
-    f.indent -= 1
-    f.line("}")
-
-
-def _if(f: _Function, op: Op) -> None:
-    f.line(f"if ({_bare(f.spell(op.operands[0]))}) {{", op)
-    _nested(f, op)
-
-
-def _shuffle(f: _Function, op: Op) -> None:
-    name = f.names[op.result] = f.fresh(op.result.name or "other")
-    dtype = _dtype(op.result)
-    c_type = scalar_type(dtype)
-    text = f"__shfl_xor_sync(0xffffffffu, {_bare(f.spell(op.operands[0]))}, {op.attrs['mask']})"
-    if dtype.bits < 32:
-        text = f"({c_type})__shfl_xor_sync(0xffffffffu, (int){f.spell(op.operands[0])}, {op.attrs['mask']})"
-    f.line(f"const {c_type} {name} = {text};", op)
-
-
-def _barrier(f: _Function, op: Op) -> None:
-    f.line("__syncthreads();", op)
-
-
-def _narrow_pair(f: _Function, op: Op) -> None:
-    dtype = _dtype(op.results[0])
-    c_type, function, bits = expressions.narrow_pair(dtype, f.arch)
-    f.functions.add(function)
-    name = f.fresh("pair")
-    low, high = (_bare(f.spell(v)) for v in op.operands)
-    f.line(f"const {c_type} {name} = {function}({high}, {low});", op)
-    storage = storage_type(dtype)
-    f.inlined[op.results[0]] = f"({storage}){name}"
-    f.inlined[op.results[1]] = f"({storage})({name} >> {bits})"
-
-
-def _note(f: _Function, op: Op) -> None:
-    f.line(f"// {op.attrs['text']}", op)
-
-
-_PRINTERS: Mapping[str, Callable[[_Function, Op], None]] = {
-    "constant": _constant, "thread": _thread, "block": _block, "size_argument": _size_argument,
-    "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
-    "shared": _shared, "advance": _advance, "for": _for, "if": _if, "shuffle_xor": _shuffle, "barrier": _barrier,
-    "narrow_pair": _narrow_pair, "note": _note,
-}  # fmt: skip
-
-
 def kernel_arguments(kernel: Kernel, strided: Sequence[str]) -> tuple[Argument, ...]:
     """The arguments of every function of a kernel: pointers and scalars as in the source, run-time sizes, strides."""
     found: list[Argument] = []
@@ -375,34 +36,52 @@ def kernel_arguments(kernel: Kernel, strided: Sequence[str]) -> tuple[Argument, 
         if isinstance(type_, TensorType):
             found.append(Argument("pointer", name, type_.dtype))
         else:
-            found.append(Argument("scalar", name, _dtype(value)))
+            assert isinstance(type_, TileType)
+            found.append(Argument("scalar", name, type_.dtype))
     i64 = DTYPES["i64"]
     found += [Argument("size", size.name, i64) for size in kernel.sizes]
     for value in kernel.params:
         if value.name is not None and value.name in strided and isinstance(value.type, TensorType):
             found += [Argument("stride", value.name, i64, axis) for axis in range(value.type.rank)]
-    return tuple(found)
+    return (*found, *_tensor_maps(kernel))
 
 
-def _parameter(argument: Argument, f: _Function, kernel: Kernel) -> str:
+def _tensor_maps(kernel: Kernel) -> tuple[Argument, ...]:
+    """The tensor maps that a kernel's functions use, each once."""
+    found: dict[str, Argument] = {}
+    for op in walk(kernel.body):
+        if op.name == "tensor_map":
+            map_ = op.result.type
+            assert isinstance(map_, TensorMap)
+            tensor = op.operands[0].name or "argument"
+            name = map_name(op)
+            found[name] = Argument("tensor_map", name, map_.dtype, 0, tensor, map_.box, map_.swizzle)
+    return tuple(found.values())
+
+
+def _parameter(argument: Argument, f: FunctionPrinter, kernel: Kernel) -> str:
     if argument.kind in ("size", "stride"):
         suffix = f".stride{argument.axis}" if argument.kind == "stride" else ""
         return f"long long {argument_name(argument.name + suffix)}"
+    if argument.kind == "tensor_map":
+        return f"const __grid_constant__ AkTensorMap {argument.name}"
     value = next(v for v in kernel.params if v.name == argument.name)
     if argument.kind == "scalar":
         return f"{scalar_type(argument.dtype)} {f.names[value]}"
-    const = "const " if _is_input(value) else ""
+    const = "const " if is_input(value) else ""
     return f"{const}{storage_type(argument.dtype)}* {f.names[value]}"
 
 
-def _function(kernel: Kernel, op: Op, arch: int, source: Sequence[str], strided: Sequence[str]) -> _Function:
-    f = _Function(kernel, arch, source)
+def _function(kernel: Kernel, op: Op, arch: int, source: Sequence[str], strided: Sequence[str]) -> FunctionPrinter:
+    f = FunctionPrinter(kernel, arch, source)
     arguments = kernel_arguments(kernel, strided)
     f.taken.update(argument_name(a.name) for a in arguments if a.kind in ("size", "stride"))
     f.count_uses(op.regions[0].ops)
     parameters = ", ".join(_parameter(a, f, kernel) for a in arguments)
     f.indent = 0
-    f.line(f'extern "C" __global__ void __launch_bounds__({op.attrs["threads"]})')
+    bounds = ", ".join(str(op.attrs[name]) for name in ("threads", "min_blocks") if name in op.attrs)
+    cluster = f" __cluster_dims__({op.attrs['cluster']})" if "cluster" in op.attrs else ""
+    f.line(f'extern "C" __global__ void __launch_bounds__({bounds}){cluster}')
     f.line(f"{op.attrs['name']}({parameters}) {{")
     f.indent = 1
     if op.attrs["shared_bytes"]:

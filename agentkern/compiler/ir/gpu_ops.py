@@ -64,7 +64,12 @@ def _pointer(op: Op) -> str | None:
 def _loop(op: Op) -> str | None:
     if len(op.regions[0].args) != 1:
         return "a loop has one counter"
-    return _scalar(op, 0, "the first count") or _scalar(op, 1, "the end")
+    if len(op.operands) not in (2, 3) or (len(op.operands) == 3) == ("step" in op.attrs):
+        return "takes a first count, an end, and a step: an operand or an attribute"
+    found = (
+        _scalar(op, k, what) for k, what in enumerate(("the first count", "the end", "the step")[: len(op.operands)])
+    )
+    return next((wrong for wrong in found if wrong is not None), None)
 
 
 def _condition(op: Op) -> str | None:
@@ -93,7 +98,7 @@ _ROWS = (
     _row("store_vector", 4, 0, _memory, "registers to global or shared memory", count=True),
     _row("shared", 0, 1, _pointer, "an array in shared memory, `offset` bytes from its start", offset=True, count=True),
     _row("advance", 2, 1, _pointer, "a pointer moved by a 64-bit number of elements"),
-    _row("for", 2, 0, _loop, "counted loop; `unroll` when every index must be known", 1, step=True, unroll=True),
+    _row("for", None, 0, _loop, "counted loop; `unroll` when every index must be known", 1, step=False, unroll=True),
     _row("if", 1, 0, _condition, "a region that runs where the condition holds", 1),
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),
@@ -117,6 +122,8 @@ _ROWS = (
         blocks=True,
         threads=True,
         shared_bytes=True,
+        min_blocks=False,
+        cluster=False,
     ),
 )
 
