@@ -1,8 +1,8 @@
 """Bank conflicts of shared memory, by simulating the phases of a warp's access.
 
-32 banks of 4 bytes. An access of 1, 2 or 4 bytes per lane is served for 32 lanes at once, one of 8 bytes for 16, one of 16
-bytes for 8 (a quarter warp). In a phase, lanes of one 4-byte word share it; different words of one bank go one after the
-other. Source: CUDA C++ programming guide, "Shared memory" of compute capability 5.0 and later.
+32 banks of 4 bytes. An access of 1, 2 or 4 bytes per lane is served for 32 lanes at once, one of 8 bytes for 16, one of
+16 bytes for 8 (a quarter warp). In a phase, lanes of one 4-byte word share it; different words of one bank go one after
+the other. Source: CUDA C++ programming guide, "Shared memory" of compute capability 5.0 and later.
 """
 
 from __future__ import annotations

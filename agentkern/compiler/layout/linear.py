@@ -1,8 +1,9 @@
 """The part of a layout that is linear over F2: matrices from (register, lane, warp) bits to coordinate bits.
 
-A matrix is a tuple of columns, one per input bit, each a number whose bits are the output bits that the input bit flips.
-Sums of strides are such a matrix where every stride is a power of two and no two digits share a coordinate bit. Register
-digits that are not powers of two stay outside, as digits of whole blocks. After "Linear Layouts" (arXiv 2505.23819).
+A matrix is a tuple of columns, one per input bit, each a number whose bits are the output bits that the input bit
+flips. Sums of strides are such a matrix where every stride is a power of two and no two digits share a coordinate bit.
+Register digits that are not powers of two stay outside, as digits of whole blocks. After "Linear Layouts" (arXiv
+2505.23819).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class LinearMap:
 
 
 def identity_map(bits: int) -> LinearMap:
-    """x -> x."""
+    """The map that changes nothing."""
     return LinearMap(tuple(1 << bit for bit in range(bits)), bits)
 
 
