@@ -29,6 +29,10 @@ class Printer(Protocol):
         """A value's expression without outer brackets."""
         ...
 
+    def summand(self, value: Value) -> str:
+        """A value's expression as it may follow `+`."""
+        ...
+
     def line(self, text: str, op: Op | None = None) -> None:
         """Print a line."""
         ...
@@ -39,7 +43,7 @@ class Printer(Protocol):
 
 
 def _at(f: Printer, pointer: Value, offset: Value) -> str:
-    base, where = f.bare(pointer), f.bare(offset)
+    base, where = f.bare(pointer), f.summand(offset)
     return base if where == "0" else f"{base} + {where}"
 
 

@@ -141,6 +141,10 @@ class FunctionPrinter:
         """A value's expression without outer brackets."""
         return _bare(self.spell(value))
 
+    def summand(self, value: Value) -> str:
+        """A value's expression as it may follow `+`."""
+        return _summand(self.spell(value))
+
     def use(self, function: str) -> str:
         """Note that a prelude function is used."""
         self.functions.add(function)

@@ -55,3 +55,19 @@ class PreludeFunction:
         if self.kind == "instruction":
             lines = ["#ifndef AK_SIMULATOR", *lines, "#endif"]
         return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PreludeType:
+    """One type that prelude functions take. Hidden from the simulator, whose shim has its own of the same name."""
+
+    name: str
+    definition: str
+    note: str
+    source: str
+    requires: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The type as CUDA C++ text, ending with a newline."""
+        return f"#ifndef AK_SIMULATOR\n// {self.note}\n{self.definition}\n#endif\n"
