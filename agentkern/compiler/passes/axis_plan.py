@@ -176,7 +176,10 @@ def _register_digits(plan: AxisPlan, present: Mapping[int, int]) -> tuple[Digit,
 def _slot_digits(
     plan: AxisPlan, slots: Sequence[Slot], present: Mapping[int, int], count: int
 ) -> tuple[Digit, ...] | None:
-    """Digits of the value's classes at their places, the gaps replicated."""
+    """Digits of the value's classes at their places, the gaps replicated.
+
+    None if two slots clash: a class that is part of two regrouped axes is carried by both, and only one can place it.
+    """
     found: list[Digit] = []
     bit = 0
     for slot in sorted(slots, key=lambda s: s.bit):
@@ -185,7 +188,8 @@ def _slot_digits(
             return None
         if all(piece.axis == REPLICATED for piece in pieces):
             continue
-        assert slot.bit >= bit, "classes that meet share no lanes"
+        if slot.bit < bit:
+            return None
         found += [replicated(1 << (slot.bit - bit))] if slot.bit > bit else []
         found += pieces
         bit = slot.bit + slot.digit.extent.bit_length() - 1
