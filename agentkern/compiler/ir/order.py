@@ -46,7 +46,7 @@ class SumOrder:
 
 
 LONG_ROW = SumOrder(panel_elems=8192, partials=1024, tree_bits=_ROW_BITS)
-COLUMN = SumOrder(panel_elems=1024, partials=32, tree_bits=(0, 1, 2, 3, 4))
+COLUMN = SumOrder(panel_elems=256, partials=32, tree_bits=(0, 1, 2, 3, 4))
 
 
 def sum_order(axis_is_last: bool, static_extent: int | None) -> SumOrder:

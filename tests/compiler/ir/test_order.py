@@ -32,8 +32,8 @@ def test_longer_or_run_time_row_is_summed_in_panels(extent):
 @pytest.mark.parametrize("extent", [1, 64, 8192, None])
 def test_axis_before_the_last_has_32_interleaved_partials_whatever_its_extent(extent):
     order = sum_order(axis_is_last=False, static_extent=extent)
-    assert order == SumOrder(1024, 32, (0, 1, 2, 3, 4))
-    assert order.rows == 32
+    assert order == SumOrder(256, 32, (0, 1, 2, 3, 4))
+    assert order.rows == 8
 
 
 def test_bits_that_do_not_cover_the_partials_are_rejected():

@@ -63,7 +63,7 @@ def test_row_sum_follows_the_definition(extent, static):
     assert bits(got) == bits([scalar_sum(row, order) for row in x])
 
 
-@pytest.mark.parametrize("extent", [1, 5, 32, 33, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("extent", [1, 5, 32, 33, 255, 256, 257, 1025, 5000])
 def test_column_sum_follows_the_definition(extent):
     x = wide_range((extent, 3), seed=extent)
     order = sum_order(axis_is_last=False, static_extent=extent)
