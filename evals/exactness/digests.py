@@ -146,7 +146,7 @@ def simulator_runner(folder: Path) -> tuple[Runner, dict[str, Any]]:
         executor = executors.setdefault(row.cubin_name, SimulatorExecutor(One(row), folder / "simulator"))
         return executor.run(call, RunOptions(poison=which, order=which))
 
-    return run, {"simulator": host_compiler().version}
+    return run, {"simulator": host_compiler().version.partition("\n")[0]}
 
 
 def check(folder: Path, result: Path, device: str) -> int:
