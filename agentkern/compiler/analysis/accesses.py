@@ -155,6 +155,7 @@ def _grid_scope(grid: Op, outer: IndexForms) -> Scope:
     blocks = tuple(v.type for v in grid.regions[0].args if isinstance(v.type, BlockType))
     for block in blocks:
         forms.enter(block)
+    forms.facts = forms.facts.positive(block.extent for block in blocks)  # else no block runs
     collector = _Collector(forms)
     collector.walk(grid.regions[0].ops, nested=False)
     return collector.scope(grid, blocks)

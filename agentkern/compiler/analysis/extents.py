@@ -298,7 +298,7 @@ class _Elimination:
         return -1 if self.nonnegative(dims.mul(factor, -1)) else 0
 
     def _quotient_bounds(self, atom: FloorDiv, factor: int | Dim, rest: int | Dim, sign: int) -> list[int | Dim]:
-        """From `d * q <= n <= d * q + d - 1`; both sides are scaled by a constant `d`, which keeps the sign."""
+        """From `d * q <= n <= d * q + d - 1`; both sides are scaled by a positive `d`, which keeps the sign."""
         n, d = atom.numerator, atom.denominator
         least = dims.add(dims.add(n, dims.mul(d, -1)), 1)
         found: list[int | Dim] = []
@@ -306,6 +306,8 @@ class _Elimination:
             bound = dims.mul(factor, least if sign > 0 else n)
             found.append(dims.add(dims.add(dims.mul(rest, d), bound), d - 1))
         elif self.nonnegative(dims.add(d, -1)):
+            bound = dims.mul(factor, least if sign > 0 else n)
+            found.append(dims.add(dims.add(dims.mul(rest, d), bound), dims.add(d, -1)))
             multiple = _multiple_of(factor, d)
             if multiple is not None:
                 found.append(dims.add(dims.mul(least if sign > 0 else n, multiple), rest))

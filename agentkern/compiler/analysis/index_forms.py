@@ -70,12 +70,19 @@ class IndexForms:
             return
         rule = FORM_RULES.get(op.name)
         form = rule(self, op) if rule is not None else None
-        if form is not None and self._fits(form, op.result):
+        if form is not None and (self._divides(op) or self._fits(form, op.result)):
             self.forms[op.result] = form
         elif _is_index(op.result):
             self.forms[op.result] = self._opaque(op.result, value_range(op, self.range))
         else:
             self.ranges[op.result] = value_range(op, self.range)
+
+    def _divides(self, op: Op) -> bool:
+        """Whether the result is a quotient or remainder by a positive number, which its operands' type always holds."""
+        if op.name not in ("floor_div", "mod"):
+            return False
+        low = self.range(op.operands[1]).low
+        return low is not None and low >= 1
 
     def scalar_parameter(self, value: Value) -> None:
         """Give a run-time scalar parameter its symbol, `$name`."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentkern.compiler.analysis import blocks
-from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
-from agentkern.compiler.ir.dims import Symbol
-from agentkern.compiler.ir.types import BlockType, TensorType
+from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.boxes import Box, Interval, box_of
 from agentkern.compiler.proofs.enumeration import first_unwritten
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
@@ -31,15 +30,7 @@ from agentkern.compiler.proofs.violation import (
     size_unknowns,
 )
 
-Interval = tuple[Form, Form]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """What one store writes over all blocks, if every extent of `needs` is at least 1."""
-
-    sides: tuple[Interval, ...]
-    needs: tuple[Form, ...]
+MAX_SPLITS = 2000
 
 
 def coverage_obligations(facts: KernelFacts) -> Iterator[Obligation]:
@@ -117,11 +108,11 @@ def _filled_before(facts: KernelFacts, load: Access, scopes: Sequence[Scope]) ->
 
 
 def _filled(goal: _Goal) -> Obligation:
-    found = [_box(scope, store) for scope, store in goal.stores]
+    found = [box_of(scope, store) for scope, store in goal.stores]
     boxes = [box for box in found if box is not None]
     sides = tuple((0, extent) for extent in goal.extents)
     shown = _Cover(goal.facts.forms.facts).covered(sides, boxes)
-    if shown or len(boxes) == len(found):
+    if shown or (len(boxes) == len(found) and all(box.exact for box in boxes)):
         return goal.obligation(shown=shown, boxes=boxes)
     result = first_unwritten(goal.facts, goal.tensor, goal.scopes)
     if isinstance(result, bool):
@@ -130,81 +121,12 @@ def _filled(goal: _Goal) -> Obligation:
     return goal.obligation(shown=False, refuted=_describe(goal.facts, goal.tensor, values))
 
 
-# ---- boxes -----------------------------------------------------------------------------------------------------------
-
-
-def _box(scope: Scope, store: Access) -> Box | None:
-    """The box that a store fills; None where it fills none that is known exactly."""
-    if store in scope.conditional:
-        return None
-    used: list[BlockType] = []
-    sides: list[Interval] = []
-    for index in store.axes:
-        side = _side(scope, index, used)
-        if side is None:
-            return None
-        sides.append(side)
-    if len({block.name for block in used}) != len(used):
-        return None
-    idle = [b for b in scope.blocks if b not in used and not _exists(b)]
-    return Box(tuple(sides), tuple(block.extent for block in idle))
-
-
-def _exists(block: BlockType) -> bool:
-    return isinstance(block.extent, int) and block.extent > 0
-
-
-def _side(scope: Scope, index: AxisIndex, used: list[BlockType]) -> Interval | None:
-    if index.kind == "range":
-        return (index.low, index.high)
-    if index.block is not None:
-        used.append(index.block)
-        return (0, index.block.extent)
-    return _swept(scope, index.low, used) if index.kind == "scalar" else None
-
-
-def _swept(scope: Scope, form: Form, used: list[BlockType]) -> Interval | None:
-    """The range that `base + ordinal0 + count0 * ordinal1 + ...` runs through."""
-    if isinstance(form, int):
-        return (form, form + 1)
-    by_name = {blocks.ordinal_name(block): block for block in scope.blocks}
-    known = {*(s.name for s in _sizes(scope)), *scope.forms.scalars}
-    base: Form = 0
-    factors: dict[str, Form] = {}
-    for monomial, coefficient in form.terms:
-        moving = [a.name for a in monomial if isinstance(a, Symbol) and a.name in by_name]
-        rest = [a for a in monomial if not (isinstance(a, Symbol) and a.name in by_name)]
-        if len(moving) > 1 or any(n not in known for a in rest for n in dims.symbols(dims.Dim((((a,), 1),)))):
-            return None
-        term: Form = dims.Dim(((tuple(rest), coefficient),)) if rest else coefficient
-        if moving:
-            factors[moving[0]] = dims.add(factors.get(moving[0], 0), term)
-        else:
-            base = dims.add(base, term)
-    width: Form = 1
-    while factors:
-        name = next((n for n, factor in factors.items() if factor == width), None)
-        if name is None:
-            return None
-        del factors[name]
-        used.append(by_name[name])
-        width = dims.mul(width, blocks.count(by_name[name]))
-    return (base, dims.add(base, width))
-
-
-def _sizes(scope: Scope) -> list[Symbol]:
-    skipped = {*scope.forms.data, *scope.forms.derived}
-    for block in scope.blocks:
-        skipped.update(blocks.block_facts(block))
-    return [Symbol(name) for name in scope.forms.facts.symbols if name not in skipped]
-
-
 class _Cover:
     """Do boxes fill a box? Splits one axis after another at the boxes' sides."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.budget = 300
+        self.budget = MAX_SPLITS
 
     def covered(self, target: tuple[Interval, ...], boxes: Sequence[Box]) -> bool:
         """Whether the union of `boxes` holds `target`, for all sizes."""

@@ -35,6 +35,10 @@ def _index_scalar(draw, k: Sketch, sources: list[Value]) -> Value:
 
 def _entries(draw, k: Sketch, rank: int, blocks: list[Value], sources: list[Value]) -> list:
     entries = []
+    if rank == 2 and sources and draw(st.integers(0, 5)) == 0:
+        number, by = draw(st.sampled_from(sources)), draw(st.sampled_from((k.number(2), k.number(3), k.size("N"))))
+        k._next_line()
+        return [k.op("floor_div", number, by), k.op("mod", number, by)]
     for _ in range(rank):
         kind = draw(st.sampled_from(("block", "block", "range", "scalar")))
         if kind == "block" and blocks:

@@ -72,6 +72,20 @@ def flat_groups() -> Kernel:
     return k.done()
 
 
+def unflattened(*divisors: str | int) -> Kernel:
+    """One flat number taken apart by division: `y[n // N // M, n // M % N, n % M]`."""
+    k = Sketch("T", "N", "M")
+    y = k.tensor("y", "out", "T", *divisors)
+    with k.grid((" * ".join(["T", *map(str, divisors)]), 1)) as (t,):
+        rest, index = k.op("ordinal", t), []
+        for divisor in reversed(divisors):
+            by = k.number(divisor) if isinstance(divisor, int) else k.size(divisor)
+            index.insert(0, k.op("mod", rest, by))
+            rest = k.op("floor_div", rest, by)
+        k.store(y, rest, *index)
+    return k.done()
+
+
 ORDINARY = {
     "vector_add": vector_add(),
     "vector_add_1000": vector_add(1000),
@@ -83,6 +97,10 @@ ORDINARY = {
     "three_dimensional": three_dimensional(),
     "halves": halves(),
     "flat_groups": flat_groups(),
+    "unflattened_4": unflattened(4),
+    "unflattened_N": unflattened("N"),
+    "unflattened_N_3": unflattened("N", 3),
+    "unflattened_N_M": unflattened("N", "M"),
 }
 
 

@@ -1,0 +1,162 @@
+"""What a store writes over all blocks of its grid, as a box: one range per axis of the tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentkern.compiler.analysis import blocks
+from agentkern.compiler.analysis.accesses import Access, Scope
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
+from agentkern.compiler.ir.types import BlockType
+from agentkern.compiler.proofs.violation import Form
+
+Interval = tuple[Form, Form]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What one store writes over all blocks, if every extent of `needs` is at least 1.
+
+    Unless `exact` the store may write more than the box.
+    """
+
+    sides: tuple[Interval, ...]
+    needs: tuple[Form, ...]
+    exact: bool = True
+
+
+def box_of(scope: Scope, store: Access) -> Box | None:
+    """The box that a store fills; None where none is known."""
+    return None if store in scope.conditional else _Sweep(scope).box(store)
+
+
+class _Sweep:
+    """Numbers that run through a whole range as the blocks do: ordinals, and quotients of what runs through a range."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.counts: dict[Atom, Form] = {
+            Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in scope.blocks if b.block is not None
+        }
+        self.names: dict[Atom, str] = {Symbol(blocks.ordinal_name(b)): b.name for b in scope.blocks}
+        self.spent: list[str] = []
+        varying = [n for block in scope.blocks for n in blocks.block_facts(block)]
+        self.varying = {*varying, *scope.forms.data, *scope.forms.derived}
+        self.exact = True
+
+    def box(self, store: Access) -> Box | None:
+        """Give every axis its range; axes that divide one number are taken together."""
+        sides: dict[int, Interval] = {}
+        waiting: dict[int, Form] = {}
+        for axis, index in enumerate(store.axes):
+            if index.kind == "data":
+                return None
+            if index.block is not None:
+                self.spent.append(index.block.name)
+                sides[axis] = (0, index.block.extent)
+            elif index.kind == "range":
+                sides[axis] = (index.low, index.high)
+            else:
+                waiting[axis] = index.low
+        self._take_remainders(waiting, sides)
+        for axis, form in waiting.items():
+            side = self._swept(form)
+            if side is None:
+                return None
+            sides[axis] = side
+        if len(set(self.spent)) != len(self.spent):
+            return None
+        return Box(tuple(sides[axis] for axis in range(len(store.axes))), self._needs(), self.exact)
+
+    def _needs(self) -> tuple[Form, ...]:
+        """Extents without which the store never runs, and quotients that no axis shows."""
+        idle = [b.extent for b in self.scope.blocks if b.name not in self.spent and not _exists(b)]
+        hidden = [n for atom, n in self.counts.items() if isinstance(atom, FloorDiv) and str(atom) not in self.spent]
+        return (*idle, *hidden)
+
+    def _take_remainders(self, waiting: dict[int, Form], sides: dict[int, Interval]) -> None:
+        """While an axis is `n % d`, n running through 0 to w: the axis fills d, and `n // d` runs through w // d."""
+        progress = True
+        while progress:
+            progress = False
+            for axis, form in list(waiting.items()):
+                found = _remainder(form)
+                run = self._swept(dims.add(found.numerator, 0)) if found is not None else None
+                if found is None or run is None or run[0] != 0:
+                    continue
+                whole = exact_quotient(run[1], found.denominator)
+                self.exact &= whole is not None
+                self.counts[found] = whole if whole is not None else dims.floordiv(run[1], found.denominator)
+                sides[axis] = (0, found.denominator)
+                del waiting[axis]
+                progress = True
+
+    def _swept(self, form: Form) -> Interval | None:
+        """The range that `base + number0 + count0 * number1 + ...` runs through."""
+        if isinstance(form, int):
+            return (form, form + 1)
+        base: Form = 0
+        factors: dict[Atom, Form] = {}
+        for monomial, coefficient in form.terms:
+            moving = [a for a in monomial if a in self.counts]
+            rest = tuple(a for a in monomial if a not in self.counts)
+            if len(moving) > 1 or any(self._varies(a) for a in rest):
+                return None
+            term: Form = Dim(((rest, coefficient),)) if rest else coefficient
+            if moving:
+                factors[moving[0]] = dims.add(factors.get(moving[0], 0), term)
+            else:
+                base = dims.add(base, term)
+        width: Form = 1
+        spent: list[str] = []
+        while factors:
+            atom = next((a for a, factor in factors.items() if factor == width), None)
+            if atom is None:
+                return None
+            del factors[atom]
+            spent.append(self.names.get(atom, str(atom)))
+            width = dims.mul(width, self.counts[atom])
+        self.spent += spent
+        return (base, dims.add(base, width))
+
+    def _varies(self, atom: Atom) -> bool:
+        return not self.varying.isdisjoint(dims.symbols(Dim((((atom,), 1),))))
+
+
+def _exists(block: BlockType) -> bool:
+    return isinstance(block.extent, int) and block.extent > 0
+
+
+def _remainder(form: Form) -> FloorDiv | None:
+    """The quotient `n // d` where a form is `n - d * (n // d)`."""
+    if isinstance(form, int):
+        return None
+    for monomial, _ in form.terms:
+        for atom in monomial:
+            if isinstance(atom, FloorDiv):
+                whole = dims.add(form, dims.mul(Dim((((atom,), 1),)), atom.denominator))
+                if whole == atom.numerator:
+                    return atom
+    return None
+
+
+def exact_quotient(value: Form, divisor: Form) -> Form | None:
+    """`value / divisor` where every term of `value` is a multiple of a divisor of one term."""
+    if isinstance(divisor, int):
+        return dims.floordiv(value, divisor) if divisor and dims.mod(value, divisor) == 0 else None
+    if len(divisor.terms) != 1 or isinstance(value, int):
+        return None
+    ((needed, scale),) = divisor.terms
+    total: Form = 0
+    for monomial, coefficient in value.terms:
+        rest = list(monomial)
+        for atom in needed:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % scale:
+            return None
+        number = coefficient // scale
+        total = dims.add(total, Dim(((tuple(rest), number),)) if rest else number)
+    return total
