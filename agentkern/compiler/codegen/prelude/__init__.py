@@ -33,9 +33,7 @@ PRELUDE: dict[str, PreludeFunction] = {row.name: row for row in _ROWS}
 assert len(PRELUDE) == len(_ROWS), "two prelude functions have one name"
 
 _POSITIONS = {name: position for position, name in enumerate(PRELUDE)}
-_FOR_INSTRUCTIONS: dict[str, PreludeFunction | PreludeType] = {
-    row.name: row for row in (TENSOR_MAP, WGMMA_DESCRIPTOR)
-}
+_FOR_INSTRUCTIONS: dict[str, PreludeFunction | PreludeType] = {row.name: row for row in (TENSOR_MAP, WGMMA_DESCRIPTOR)}
 
 
 def find_function(name: str) -> PreludeFunction | PreludeType | None:
