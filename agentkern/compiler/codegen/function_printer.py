@@ -315,18 +315,24 @@ def _for(f: FunctionPrinter, op: Op) -> None:
     f.taken.discard(name)
 
 
-def _nested(f: FunctionPrinter, op: Op) -> None:
+def _nested(f: FunctionPrinter, op: Op, region: int = 0, closing: str = "}") -> None:
     f.indent += 1
     before, suffixes = set(f.taken), dict(f.suffixes)
-    f.block(op.regions[0].ops)
+    f.block(op.regions[region].ops)
     f.taken, f.suffixes = before, suffixes
     f.indent -= 1
-    f.line("}")
+    f.line(closing)
 
 
 def _if(f: FunctionPrinter, op: Op) -> None:
     f.line(f"if ({_bare(f.spell(op.operands[0]))}) {{", op)
     _nested(f, op)
+
+
+def _if_else(f: FunctionPrinter, op: Op) -> None:
+    f.line(f"if ({_bare(f.spell(op.operands[0]))}) {{", op)
+    _nested(f, op, 0, "} else {")
+    _nested(f, op, 1)
 
 
 def _shuffle(f: FunctionPrinter, op: Op) -> None:
@@ -363,6 +369,7 @@ _PRINTERS: Mapping[str, Callable[[FunctionPrinter, Op], None]] = {
     **ASYNC_PRINTERS,
     "constant": _constant, "thread": _thread, "block": _block, "size_argument": _size_argument,
     "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
-    "shared": _shared, "advance": _advance, "for": _for, "if": _if, "shuffle_xor": _shuffle, "barrier": _barrier,
+    "shared": _shared, "advance": _advance, "for": _for, "if": _if,
+    "if_else": _if_else, "shuffle_xor": _shuffle, "barrier": _barrier,
     "narrow_pair": _narrow_pair, "note": _note,
 }  # fmt: skip

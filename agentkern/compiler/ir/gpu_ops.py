@@ -100,6 +100,7 @@ _ROWS = (
     _row("advance", 2, 1, _pointer, "a pointer moved by a 64-bit number of elements"),
     _row("for", None, 0, _loop, "counted loop; `unroll` when every index must be known", 1, step=False, unroll=True),
     _row("if", 1, 0, _condition, "a region that runs where the condition holds", 1),
+    _row("if_else", 1, 0, _condition, "one of two regions", 2),
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),
     _row("narrow_pair", 2, 2, None, "two f32 values cast to one narrower type at once"),
