@@ -17,7 +17,7 @@ from agentkern.tools.corpus import (
     meta_problems,
     record_performance,
 )
-from agentkern.tools.corpus_entry import CorpusError, default_corpus, read_entries, read_entry
+from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries, read_entry
 from agentkern.tools.corpus_records import with_record
 from agentkern.tools.sources import UsageError
 
@@ -133,3 +133,11 @@ def test_export_is_one_json_object_a_kernel_with_its_cuda(copied: Path) -> None:
     lines = [json.loads(line) for line in corpus_export(copied)]
     assert [line["name"] for line in lines] == ["vector_add", "vector_add_bf16"]
     assert all("__global__" in line["cuda"] for line in lines)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=[entry.name for entry in ENTRIES])
+def test_the_verification_record_is_of_this_kernel_and_holds(entry: Entry) -> None:
+    record = entry.record["verification"]
+    assert not record["stale"]
+    assert set(record["verdicts"]) == set(entry.kernels)
+    assert set(record["verdicts"].values()) <= {"bit_exact", "within_bound"}
