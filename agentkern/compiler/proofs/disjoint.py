@@ -49,8 +49,12 @@ def read_obligations(facts: KernelFacts) -> Iterator[Obligation]:
 
 
 def _distinct(accesses: list[Access]) -> list[Access]:
-    """The first access of each that touch the same elements."""
-    return list({(a.tensor, a.axes): a for a in reversed(accesses)}.values())[::-1]
+    """The first of accesses with one subscript, by the text alone: promises do not change how many there are."""
+    return list({_subscript(a): a for a in reversed(accesses)}.values())[::-1]
+
+
+def _subscript(access: Access) -> tuple[object, ...]:
+    return (access.tensor, access.op.attrs["index"], *access.op.operands[2 if access.writes else 1 :])
 
 
 def _open(scope: Scope, access: Access, others: Sequence[Access], *, same_block: bool) -> list[Access]:

@@ -135,3 +135,15 @@ def test_promise_makes_a_result_assumed() -> None:
     assumed = [r for r in report.records if r.outcome == "assumed"]
     assert [r.obligation for r in assumed] == ["bounds"]
     assert assumed[0].assumptions == ("`H` is a multiple of 128",)
+
+
+def test_promise_that_decides_whether_an_index_wraps_keeps_the_report_whole() -> None:
+    k = Sketch(SizeInfo("T", maximum=1000), "N")
+    y = k.tensor("y", "inout", "N")
+    with k.grid("N") as (t,):
+        for _ in range(2):
+            squared = k.op("mul", k.op("mul", k.size("T"), k.size("T")), k.size("T"))
+            k.store(y, k.op("mul", squared, k.size("T")))
+        k.store(y, t)
+    records = prove_kernel(k.done()).records
+    assert [r.obligation for r in records if r.is_safety] == ["bounds"] * 3 + ["disjoint"] * 3
