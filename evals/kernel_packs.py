@@ -116,11 +116,13 @@ def _param_from_json(data: Mapping[str, Any]) -> TensorParam | ScalarParam:
 
 
 def _launch_to_json(launch: Launch) -> dict[str, Any]:
-    arguments = [{"kind": a.kind, "name": a.name, "dtype": a.dtype.name, "axis": a.axis} for a in launch.arguments]
+    arguments = [{**asdict(a), "dtype": a.dtype.name} for a in launch.arguments]
     plain = {name: getattr(launch, name) for name in ("function", "threads", "shared_bytes")}
     return {**plain, "blocks": str(launch.blocks), "arguments": arguments}
 
 
 def _launch_from_json(data: Mapping[str, Any]) -> Launch:
-    arguments = tuple(Argument(a["kind"], a["name"], DTYPES[a["dtype"]], a["axis"]) for a in data["arguments"])
+    arguments = tuple(
+        Argument(**{**a, "dtype": DTYPES[a["dtype"]], "box": tuple(a["box"])}) for a in data["arguments"]
+    )
     return Launch(data["function"], dims.parse(data["blocks"]), data["threads"], data["shared_bytes"], arguments)

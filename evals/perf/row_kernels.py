@@ -2,6 +2,7 @@
 
     python -m evals.perf.row_kernels build FOLDER [--target sm_90a]     compiler and NVRTC: cubins, no GPU
     python -m evals.perf.row_kernels run FOLDER RESULT.json             a GPU and torch; writes RESULT.md beside it
+    python -m evals.perf.row_kernels record RESULT.json                 into the meta.toml of each kernel
 
 The protocol is `agentkern/runtime/timing.py`: every subject once a round in an order drawn anew, L2 flushed, fresh
 inputs, outputs poisoned and compared after timing. `of_copy` is the time of a device copy of as many bytes over the
@@ -220,6 +221,13 @@ def markdown(report: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def record(result: Path) -> int:
+    from agentkern.tools.corpus import record_performance  # needs what the GPU machine may lack  # noqa: PLC0415
+
+    print(", ".join(record_performance(json.loads(result.read_text()))))
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -233,7 +241,11 @@ def main() -> int:
     running.add_argument("--seconds", type=float, default=2.0, help="for one kernel at one shape")
     running.add_argument("--kernels", nargs="+", choices=KERNELS, default=list(KERNELS))
     running.add_argument("--every-schedule", action="store_true")
+    recording = commands.add_parser("record")
+    recording.add_argument("result", type=Path)
     arguments = parser.parse_args()
+    if arguments.command == "record":
+        return record(arguments.result)
     if arguments.command == "build":
         build(arguments.folder, arguments.target, arguments.schedules)
         return 0
