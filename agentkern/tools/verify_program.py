@@ -38,8 +38,11 @@ class CompiledProgram:
         return self.tiles[key]
 
     def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
-        """Return the compiled kernel, for tensors of any strides if asked. Errors: BuildError."""
-        variant = self._variant(sizes, strided=strided)
+        """Return the compiled kernel, for tensors of any strides if asked; None is the request's own schedule.
+
+        Errors: BuildError.
+        """
+        variant, schedule = self._variant(sizes, strided=strided), schedule or self.request.schedule
         key = (self._key(sizes), "" if schedule is None else schedule.text(), variant)
         if key not in self.results:
             request = replace(self.request, dims=self._static(sizes), schedule=schedule, variant=variant)

@@ -105,6 +105,19 @@ def test_a_miscompiled_text_is_found_by_the_check_that_looks_for_it(
     assert next(c.status for c in result.checks if c.name == check) == "failed"
 
 
+@pytest.mark.toolchain
+def test_a_chosen_schedule_is_the_one_that_is_verified() -> None:
+    right = program_of(CompileRequest(KERNEL, "kernel.py"))
+    assert isinstance(right, CompiledProgram)
+    chosen = right.schedules({"H": 40}, 3)[2]
+    assert chosen is not None
+    program = CompiledProgram(replace(right.request, schedule=chosen), right.sizes)
+    sizes = {"H": 40, "T": 3}
+    assert program.compiled(sizes, None).schedule == chosen
+    assert right.compiled(sizes, None).schedule != chosen
+    assert verify(request_of(schedule=chosen.to_json())).verdict == "bit_exact"
+
+
 def test_unknown_sizes_and_criteria_are_wrong_usage() -> None:
     with pytest.raises(UsageError, match="K"):
         verify(request_of(dims={"H": 40, "K": 3}))
