@@ -13,7 +13,7 @@ from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import InterpreterError, interpret
-from agentkern.compiler.ir.reference_formats import Raw, decode
+from agentkern.compiler.ir.reference_formats import FLOATS, Raw, decode
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
@@ -101,7 +101,7 @@ def run(request: RunRequest, inputs: GivenInputs, report: Report = silent) -> Ru
 
 def preview(param_dtype: str, raw: Raw) -> str:
     """Return the first values and what is unusual among all, for people."""
-    values = decode(param_dtype, raw)
+    values = _values(param_dtype, raw)
     first = ", ".join(f"{value:.6g}" for value in values.reshape(-1)[:4])
     more = ", ..." if values.size > 4 else ""
     n_nans = int(np.count_nonzero(np.isnan(values)))
@@ -185,7 +185,11 @@ def _writable_copies(params: tuple[TensorParam, ...], inputs: GivenInputs) -> di
 
 def _random_scalar(param: ScalarParam, seed: int) -> Number:
     raw = generate("random", param.dtype, (), seed, param.name)
-    return decode(param.dtype.name, raw).item()
+    return _values(param.dtype.name, raw).item()
+
+
+def _values(dtype: str, raw: Raw) -> Raw:
+    return decode(dtype, raw) if dtype in FLOATS else raw
 
 
 def _outputs(call: BoundCall) -> dict[str, Raw]:

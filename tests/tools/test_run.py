@@ -65,6 +65,20 @@ def test_rows_of_a_run_time_length_need_no_alignment(tmp_path: Path, width: int)
     assert answers[0].json["outputs"] == answers[1].json["outputs"]
 
 
+@pytest.mark.toolchain
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "i32", "i64", "u8"])
+def test_scalars_of_every_width_reach_the_kernel(tmp_path: Path, dtype: str):
+    path = tmp_path / "scalars.py"
+    path.write_text(ADD.replace("f32", dtype).replace("= 1.0", ""), encoding="utf-8")
+    number = "3" if dtype.startswith("u") else "-3"
+    answers = [
+        agentkern("run", str(path), "--dim", "N=9", "--input", f"scale={number}", "--device", device, "--json")
+        for device in ("cpu", "interp")
+    ]
+    assert [answer.code for answer in answers] == [0, 0], answers[0].out
+    assert answers[0].json["outputs"] == answers[1].json["outputs"]
+
+
 def test_bf16_travels_as_raw_bits_of_its_width(norm: Path, tmp_path: Path):
     np.save(tmp_path / "x.npy", np.full((2, 8), 0x3F80, np.uint16))
     np.save(tmp_path / "w.npy", np.full(8, 0x4000, np.uint16))
