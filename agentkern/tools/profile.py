@@ -126,9 +126,11 @@ def _check_sizes(request: ProfileRequest, sizes: tuple[SizeInfo, ...]) -> None:
 def _without_time(diagnostics: tuple[Diagnostic, ...], limits: Roofline | None) -> ProfileResult:
     first = next((d for d in diagnostics if d.severity == "error"), diagnostics[0])
     floor = "" if limits is None or limits.floor_us is None else f"; the floor is {limits.floor_us:g} us"
+    status = status_of(diagnostics)
+    step = "profile where there is a GPU" if status == "unavailable" else first.hint or "correct it and profile again"
     return ProfileResult(
-        status=status_of(diagnostics),
-        summary=f"not timed: {first.message}{floor}; {first.hint or 'correct it and profile again'}",
+        status=status,
+        summary=f"not timed: {first.message}{floor}; {step}",
         diagnostics=tuple(diagnostic_record(d) for d in diagnostics),
         floor_us=limits.floor_us if limits is not None else None,
         roofline=limits,
