@@ -182,10 +182,12 @@ def _compare(made: Compiled, module: SimulatorModule) -> Verdict:
     for report in reports:
         if not report.clean:
             return Verdict(program, "finding", str(report.findings[0] if report.findings else report))
-    return Verdict(program, *_difference(expected, got))
+    difference = first_difference(expected, got)
+    return Verdict(program, "equal") if difference is None else Verdict(program, "different", difference)
 
 
-def _difference(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray]) -> tuple[str, str]:
+def first_difference(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray]) -> str | None:
+    """The first tensor and place where two runs differ in a bit, in words."""
     for name, want in expected.items():
         have = got[name]
         if not want.size:
@@ -196,5 +198,5 @@ def _difference(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             both = f"interpreter {raw_want[at][::-1].tobytes().hex()}, simulator {raw_have[at][::-1].tobytes().hex()}"
-            return "different", f"`{name}` {want.dtype} at {list(at)}: {both} ({int(wrong.sum())} of {wrong.size})"
-    return "equal", ""
+            return f"`{name}` {want.dtype} at {list(at)}: {both} ({int(wrong.sum())} of {wrong.size})"
+    return None

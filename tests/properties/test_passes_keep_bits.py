@@ -1,0 +1,31 @@
+"""After every pass above the schedule the interpreter computes the same bits: a mismatch names the pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentkern.compiler.abi import Variant
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.interpreter import interpret
+from agentkern.compiler.ir.verifier import verify_kernel
+from agentkern.compiler.pipeline import LEGALISE, PassContext
+from agentkern.compiler.schedule import Schedule
+from tests.properties.random_kernels import random_program, scalar_values
+from tests.properties.run_kernels import arrays, first_difference
+
+
+@pytest.mark.parametrize("first", range(60_000, 60_040, 10))
+def test_every_pass_keeps_the_bits_of_random_kernels(first: int) -> None:
+    for seed in range(first, first + 10):
+        program = random_program(seed)
+        numbers = {name: program.sizes[name] for name in program.statics}
+        kernel = lower_source(program.text(), "kernel.py", None, numbers, {}).kernel
+        assert kernel is not None
+        want, scalars = arrays(kernel, program), scalar_values(program)
+        interpret(kernel, want, program.sizes, scalars)
+        for step in LEGALISE:
+            kernel = step.run(kernel, PassContext(Schedule(()), Variant()))
+            verify_kernel(kernel)
+            got = arrays(kernel, program)
+            interpret(kernel, got, program.sizes, scalars)
+            assert first_difference(want, got) is None, f"{step.name}, seed {seed}\n{program.text()}"
