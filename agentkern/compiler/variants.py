@@ -1,7 +1,7 @@
 """Which build of a kernel fits given tensors: by class only, never by value.
 
-A build assumes that rows of tensors with run-time extents begin at multiples of `alignment` bytes, and that tensors not in
-`strided` are contiguous. There are five alignments, so few builds per kernel.
+A build assumes that rows of tensors with run-time extents begin at multiples of `alignment` bytes, and that tensors not
+in `strided` are contiguous. There are five alignments, so few builds per kernel.
 """
 
 from __future__ import annotations

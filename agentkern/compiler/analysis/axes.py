@@ -30,7 +30,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class AxisClasses:
-    """Classes of a region's axes. `of[(value, axis)]` is a class; extent-1 axes that broadcast have classes of their own.
+    """Classes of a region's axes. `of[(value, axis)]` is a class; extent-1 axes that broadcast have their own.
 
     `extents` holds each class's extent, `blocks` the block variable of those that are one.
     """

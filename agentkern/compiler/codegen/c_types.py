@@ -62,7 +62,7 @@ def integer_literal(number: int, dtype: DType) -> str:
 
 
 def small_float_bits(number: float, dtype: DType) -> int:
-    """A number's bits in a type of at most 16 bits: nearest even; 8-bit types saturate, wider ones overflow to infinity."""
+    """A number's bits in a type of at most 16 bits: nearest even; 8-bit types saturate, wider ones become infinite."""
     bias = (1 << (dtype.exponent_bits - 1)) - 1
     sign = (1 << (dtype.bits - 1)) if math.copysign(1.0, number) < 0 else 0
     if math.isnan(number):

@@ -85,7 +85,8 @@ class OpSpec:
 
     `operands` is the number of operands, or None for any. `attrs` maps each permitted attribute to whether it must be
     present. `rule` returns what is wrong with an operation, or None. Traits: `elementwise` (one result, operands and
-    result of one shape), `arithmetic` (a NaN result is canonical), `reads`, `writes` (global memory), `move` (keeps bits).
+    result of one shape), `arithmetic` (a NaN result is canonical), `reads`, `writes` (global memory), `move` (keeps
+    bits).
     """
 
     name: str

@@ -1,8 +1,8 @@
 """The operations of the GPU stage as table rows: what one thread does, in order.
 
-Element operations on scalars are the rows of `tile_ops.py`. Memory operations move `count` neighbouring elements between
-an address (pointer plus element offset) and a register array from index `at` on. Codegen prints each row and takes no
-decision.
+Element operations on scalars are the rows of `tile_ops.py`. Memory operations move `count` neighbouring elements
+between an address (pointer plus element offset) and a register array from index `at` on. Codegen prints each row and
+takes no decision.
 """
 
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule

@@ -25,7 +25,7 @@ class RegisterArray:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """An address of elements in global or shared memory. `readonly` memory is written by nobody while the kernel runs."""
+    """An address of elements in global or shared memory. Nobody writes `readonly` memory while the kernel runs."""
 
     dtype: DType
     space: Space = "global"
@@ -37,7 +37,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class TensorMap:
-    """A tensor's map for the copy engine: boxes of `box` elements (row-major), `swizzle` bytes wide in shared memory."""
+    """A tensor's map for the copy engine: boxes of `box` elements (row-major), `swizzle` bytes wide in shared."""
 
     dtype: DType
     box: tuple[int, ...]

@@ -1,7 +1,8 @@
 """Operations that passes introduce: streaming, layout conversion, division by a reciprocal.
 
 `stream` walks one axis of the grid's values in chunks: its region computes tiles over the chunk's block and ends in
-`yield`; result k is the reduction `kinds[k]` over axis `axes[k]` of yielded tile k, over the whole axis, in the fixed order.
+`yield`; result k is the reduction `kinds[k]` over axis `axes[k]` of yielded tile k, over the whole axis, in the fixed
+order.
 """
 
 from agentkern.compiler.ir import dims

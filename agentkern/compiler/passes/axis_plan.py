@@ -1,8 +1,8 @@
 """Spread a grid's axis classes over registers, lanes and warps; give each value the layout that follows.
 
-One plan serves all values of a grid: a class sits in the same lanes and warps wherever it occurs, so element operations,
-broadcasts and reductions move nothing between threads. What cannot follow the plan (a class twice in one value, a regrouping
-that straddles digits) has no layout here and is converted by `place_layouts`.
+One plan serves all values of a grid: a class sits in the same lanes and warps wherever it occurs, so element
+operations, broadcasts and reductions move nothing between threads. What cannot follow the plan (a class twice in one
+value, a regrouping that straddles digits) has no layout here and is converted by `place_layouts`.
 """
 
 from __future__ import annotations

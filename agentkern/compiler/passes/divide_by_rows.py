@@ -12,7 +12,7 @@ MINIMUM_REUSE = 4  # divisions per reciprocal from which the reciprocal pays
 
 
 def _reuse(source: TileType, result: TileType) -> int:
-    """How many elements of a thread may share one divisor: repeats along fixed axes, and along a last axis of any length."""
+    """How many elements of a thread may share one divisor: repeats along fixed axes and a last axis of any length."""
     reuse = 1
     for axis, extent in enumerate(result.shape):
         have = axis - (result.rank - source.rank)

@@ -1,7 +1,7 @@
 """PLACED to GPU: what each thread does. One function per grid.
 
-Topics stand in `lower/`. This file walks a region, decides which neighbouring element operations share a loop, and hands
-every other operation to its topic.
+Topics stand in `lower/`. This file walks a region, decides which neighbouring element operations share a loop, and
+hands every other operation to its topic.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Cut values that are larger than the registers into chunks along their long axis.
 
 A grid whose values have one axis too long to keep (or of run-time length) becomes a sequence of `stream` operations:
-each walks the axis once, reloads and recomputes what it needs of the long values, and either reduces or stores them. What
-a reduction yields is short and kept. Reloading is legal because a grid never reads what it writes (`proofs` shows it) and
-the host keeps outputs apart from inputs.
+each walks the axis once, reloads and recomputes what it needs of the long values, and either reduces or stores them.
+What a reduction yields is short and kept. Reloading is legal because a grid never reads what it writes (`proofs` shows
+it) and the host keeps outputs apart from inputs.
 """
 
 from __future__ import annotations

@@ -42,7 +42,10 @@ def _guard(function: FunctionLowering, type_: TileType, layout: Layout, register
 
 
 def lower_conversion(function: FunctionLowering, elements: Elements, op: Op) -> None:
-    """Write every element once, meet, read it where the new layout wants it; `slice` reads a part. Errors: UnsupportedError."""
+    """Write every element once, meet, read it where the new layout wants it; `slice` reads a part.
+
+    Errors: UnsupportedError.
+    """
     use_location(function, op)
     value, result = op.operands[0], op.result
     source, target = value.type, result.type

@@ -1,7 +1,7 @@
 """Element operations as loops over a thread's registers, neighbouring operations of one layout in one loop.
 
-A broadcast or regrouping is no code: it is a view, another way to number the source's registers. A value that only its own
-loop reads is a scalar there; others are register arrays.
+A broadcast or regrouping is no code: it is a view, another way to number the source's registers. A value that only its
+own loop reads is a scalar there; others are register arrays.
 """
 
 from __future__ import annotations

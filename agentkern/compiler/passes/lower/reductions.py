@@ -1,8 +1,8 @@
 """Reductions in the fixed order: partials in registers, then a tree over index bits through registers, warps and lanes.
 
 The order module says which elements form a partial and in which sequence index bits are combined; the layout says where
-each bit lives. A bit in the register number is an addition in the thread, one in the lane number a shuffle, a run of bits
-in the warp number an exchange through shared memory.
+each bit lives. A bit in the register number is an addition in the thread, one in the lane number a shuffle, a run of
+bits in the warp number an exchange through shared memory.
 """
 
 from __future__ import annotations
