@@ -1,43 +1,38 @@
-"""Swizzles of shared memory: how tensor copies permute 16-byte pieces, and what names them. Data only.
+"""What names the swizzles of shared memory: in tensor maps, and in matrix descriptors. Data only.
 
-The bits of an address from 4 on take the exclusive or with its bits from 7 on: one bit for 32 bytes, two for 64, three
-for 128. So the 16-byte pieces of a tile row change places by the number of the 128-byte line that they lie in.
-Source: PTX ISA, Swizzling Modes; matrix descriptors; CUDA Driver API, CUtensorMapSwizzle.
+The permutations themselves are `layout/swizzle.py`'s. Source: CUDA Driver API, CUtensorMapSwizzle; PTX ISA, Matrix
+Descriptor Format.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentkern.compiler.layout.swizzle import HARDWARE_SWIZZLES, Swizzle
+
 
 @dataclass(frozen=True, slots=True)
-class Swizzle:
-    """One mode.
+class HardwareSwizzle:
+    """One mode, by the width in bytes of the rows that it permutes (0: none)."""
 
-    span_bytes: width of the innermost box dimension that it takes at most, 0 for none. bits: how many address bits it
-    changes. map_code: CUtensorMapSwizzle. descriptor_code: bits 62 and 63 of a matrix descriptor. repeat_bytes: the
-    pattern's period, to which tiles are aligned.
-    """
-
-    name: str
-    span_bytes: int
-    bits: int
+    width_bytes: int
     map_code: int
     descriptor_code: int
-    repeat_bytes: int
+    """Bits 62 and 63 of a matrix descriptor."""
 
-    def address(self, offset: int) -> int:
-        """Where the byte at `offset` of the plain tile lies, the tile starting at a multiple of repeat_bytes."""
-        return offset ^ ((offset >> 7 & (1 << self.bits) - 1) << 4)
+    @property
+    def permutation(self) -> Swizzle:
+        """Where bytes go; tiles are aligned to its period."""
+        return HARDWARE_SWIZZLES[self.width_bytes]
 
 
-SWIZZLES: dict[str, Swizzle] = {
-    swizzle.name: swizzle
-    for swizzle in (
-        Swizzle("none", 0, 0, 0, 0, 128),
-        Swizzle("32B", 32, 1, 1, 3, 256),
-        Swizzle("64B", 64, 2, 2, 2, 512),
-        Swizzle("128B", 128, 3, 3, 1, 1024),
+SWIZZLES: dict[int, HardwareSwizzle] = {
+    mode.width_bytes: mode
+    for mode in (
+        HardwareSwizzle(0, map_code=0, descriptor_code=0),
+        HardwareSwizzle(32, map_code=1, descriptor_code=3),
+        HardwareSwizzle(64, map_code=2, descriptor_code=2),
+        HardwareSwizzle(128, map_code=3, descriptor_code=1),
     )
 }
-"""Modes by name."""
+"""Modes by width in bytes."""
