@@ -146,6 +146,11 @@ def run_batch(programs: Sequence[Program | KeptProgram], cache: Path, *, other_s
     return [found[position] for position in range(len(programs))]
 
 
+def run_compiled(made: Compiled, cache: Path) -> Verdict:
+    """The verdict of one compiled program."""
+    return _run_together([(0, made)], cache)[0]
+
+
 def _run_together(ready: Sequence[tuple[int, Compiled]], cache: Path) -> dict[int, Verdict]:
     """Build and run as one; where the text does not build, in halves."""
     if not ready:

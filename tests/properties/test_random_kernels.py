@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
 from tests.properties.kept_kernels import KEPT, KeptProgram
 from tests.properties.random_kernels import Program, random_program
 from tests.properties.reduce_kernels import reduced
-from tests.properties.run_kernels import Verdict, run_batch
+from tests.properties.run_kernels import Compiled, Verdict, compile_program, run_batch, run_compiled
 
 FEW = tuple(range(7000, 7020))
 MANY = tuple(range(20_000, 20_300))
@@ -50,6 +51,34 @@ def test_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
 
 def test_kernels_that_once_failed_hold(cache: Path) -> None:
     _check(KEPT, cache)
+
+
+ADDITION = KeptProgram(
+    "control",
+    """
+def control(x: ak.In[ak.f32, T, H], y: ak.Out[ak.f32, T, H]):
+    for t in ak.grid(T):
+        y[t, :] = x[t, :] + x[t, :]
+""",
+    {"T": 5, "H": 33},
+)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "instead", "outcome"),
+    [
+        ("__fadd_rn(", "__fadd_rn(", "equal"),
+        ("__fadd_rn(", "__fmul_rn(", "different"),
+        ("* 33", "* 34", "finding"),
+        ("__fadd_rn(", "__no_such_name(", "crash"),
+    ],
+)
+def test_changed_text_is_noticed(spelled: str, instead: str, outcome: str, cache: Path) -> None:
+    made = compile_program(ADDITION, other_schedule=False)
+    assert isinstance(made, Compiled)
+    assert spelled in made.result.cuda
+    texts = {**made.result.texts, "cuda": made.result.cuda.replace(spelled, instead)}
+    assert run_compiled(replace(made, result=replace(made.result, texts=texts)), cache).outcome == outcome
 
 
 @pytest.mark.slow
