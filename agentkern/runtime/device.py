@@ -10,11 +10,12 @@ import hashlib
 import sys
 import threading
 
-from agentkern.compiler.abi import KernelAbi
+from agentkern.compiler.abi import Argument, KernelAbi
 from agentkern.runtime.cubin import kernels_of
 from agentkern.runtime.driver import driver
 from agentkern.runtime.launch_arguments import PackedLaunch, pack_launches
 from agentkern.runtime.tensor_view import Device
+from agentkern.runtime.tensor_map import MAP_BYTES
 from agentkern.runtime.tensors import BoundCall
 
 _MAX_BLOCKS = 2**31 - 1
@@ -85,10 +86,17 @@ def check_layout(abi: KernelAbi, cubin: bytes) -> None:
     for launch in abi.launches:
         if launch.function not in kernels:
             raise WrongLayout(f"no kernel `{launch.function}` in the cubin, which has {', '.join(kernels) or 'none'}")
-        wanted = [8 if a.kind in ("pointer", "size", "stride") else a.dtype.nbytes for a in launch.arguments]
+        wanted = [_width(argument) for argument in launch.arguments]
         found = [width for _, width in kernels[launch.function].parameters]
         if wanted != found:
             raise WrongLayout(f"`{launch.function}` takes parameters of {found} bytes, the ABI packs {wanted}")
+
+
+def _width(argument: Argument) -> int:
+    """Bytes of a parameter."""
+    if argument.kind == "scalar":
+        return argument.dtype.nbytes
+    return MAP_BYTES if argument.kind == "tensor_map" else 8
 
 
 def module_of(cubin: bytes, device_index: int) -> ctypes.c_void_p:

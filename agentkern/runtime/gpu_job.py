@@ -10,9 +10,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from agentkern.dsl.dtypes import DTYPES
 from agentkern.runtime.device import module_of
 from agentkern.runtime.driver import Driver, driver
 from agentkern.runtime.launch_arguments import address_bytes
+from agentkern.runtime.tensor_map import TensorMap
 
 JOBS = {"gpu_run": "agentkern.runtime.gpu_job:run"}
 """The table for a worker that runs on GPUs."""
@@ -43,8 +45,17 @@ def run(payload: dict[str, Any], _report: Callable[[Any], None]) -> list[bytes]:
 
 
 def _launch(started: Driver, function: Any, launch: dict[str, Any], addresses: list[int]) -> None:
-    arguments = tuple(
-        argument if isinstance(argument, bytes) else address_bytes(addresses[argument["image"]] + argument["offset"])
-        for argument in launch["arguments"]
-    )
+    arguments = tuple(_argument(started, argument, addresses) for argument in launch["arguments"])
     started.launch(function, launch["blocks"], launch["threads"], launch["shared_bytes"], _DEFAULT_STREAM, arguments)
+
+
+def _argument(started: Driver, argument: bytes | dict[str, Any], addresses: list[int]) -> bytes:
+    """An argument's bytes: as they are, an address, or the map of the tensor at it."""
+    if isinstance(argument, bytes):
+        return argument
+    address = addresses[argument["image"]] + argument["offset"]
+    if "map" not in argument:
+        return address_bytes(address)
+    fields = argument["map"]
+    shape, strides, box = (tuple(fields[name]) for name in ("shape", "strides_bytes", "box"))
+    return TensorMap(DTYPES[fields["dtype"]], shape, strides, box, fields["swizzle"]).driver_words(address, started)

@@ -102,7 +102,7 @@ def _plain_launch(
 ) -> dict[str, Any]:
     names = list(images)
 
-    def plain(argument: Argument) -> bytes | dict[str, int]:
+    def plain(argument: Argument) -> bytes | dict[str, Any]:
         match argument.kind:
             case "pointer":
                 return {"image": names.index(argument.name), "offset": images[argument.name].offset}
@@ -113,6 +113,19 @@ def _plain_launch(
                 return count_bytes(array.strides[argument.axis] // array.itemsize)
             case "scalar":
                 return bind_scalar(argument.name, argument.dtype, scalars[argument.name]).data
+            case "tensor_map":
+                image = images[argument.tensor]
+                return {
+                    "image": names.index(argument.tensor),
+                    "offset": image.offset,
+                    "map": {
+                        "dtype": argument.dtype.name,
+                        "shape": list(image.array.shape),
+                        "strides_bytes": list(image.array.strides),
+                        "box": list(argument.box),
+                        "swizzle": argument.swizzle,
+                    },
+                }
 
     return {
         "function": launch.function,

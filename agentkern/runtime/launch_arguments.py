@@ -11,6 +11,8 @@ from typing import assert_never
 
 from agentkern.compiler.abi import Argument, KernelAbi, Launch
 from agentkern.compiler.ir.dims import evaluate
+from agentkern.runtime.driver import driver
+from agentkern.runtime.tensor_map import TensorMap
 from agentkern.runtime.tensors import BoundCall
 
 
@@ -61,5 +63,10 @@ def _bytes_of(argument: Argument, call: BoundCall) -> bytes:
             return count_bytes(call.tensor(argument.name).view.strides[argument.axis])
         case "scalar":
             return call.scalar(argument.name).data
+        case "tensor_map":
+            view = call.tensor(argument.tensor).view
+            strides = tuple(stride * argument.dtype.nbytes for stride in view.strides)
+            map_ = TensorMap(argument.dtype, view.shape, strides, argument.box, argument.swizzle)
+            return map_.driver_words(view.pointer, driver())
         case _:
             assert_never(argument.kind)
