@@ -147,7 +147,9 @@ def _reshaped(op: Op, union: _Union) -> list[tuple[tuple[Key, ...], tuple[Key, .
     return relations
 
 
-def _visit(op: Op, union: _Union) -> list[tuple[tuple[Key, ...], tuple[Key, ...]]]:
+def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
+    op: Op, union: _Union
+) -> list[tuple[tuple[Key, ...], tuple[Key, ...]]]:
     """Join what one operation carries; return the relations of a reshape."""
     if op.name == "load":
         _subscripted(op, 1, op.result, union)

@@ -24,9 +24,9 @@ from agentkern.dsl.dtypes import DType
 
 _NAME = re.compile(r"\bak_[a-z0-9_]+\b")
 _KEYWORDS = frozenset(
-    "asm auto bool break case char class const continue default delete do double else enum extern false float for goto if"
-    " inline int long max min new operator private register return short signed sizeof static struct switch template this"
-    " true typedef union unsigned using virtual void volatile while thread block lane warp".split()
+    "asm auto bool break case char class const continue default delete do double else enum extern false float for goto"
+    " if inline int long max min new operator private register return short signed sizeof static struct switch template"
+    " this true typedef union unsigned using virtual void volatile while thread block lane warp".split()
 ) - {"thread", "block", "lane", "warp"}
 INLINE_CHARACTERS = 56
 
@@ -52,6 +52,7 @@ class FunctionPrinter:
             self.names[value] = self.fresh(value.name or "argument")
 
     def fresh(self, base: str) -> str:
+        """A C name near `base` that is not taken yet."""
         clean = re.sub(r"\W|^(?=ak_)", "_", base)
         name, suffix = clean, self.suffixes.get(clean, 1)
         while name in self.taken or name.startswith("ak_"):
@@ -62,11 +63,13 @@ class FunctionPrinter:
         return name
 
     def spell(self, value: Value) -> str:
+        """How a value is written where it is used: its name, or its expression."""
         if value in self.inlined:
             return self.inlined[value]
         return self.names[value]
 
     def line(self, text: str, op: Op | None = None) -> None:
+        """Append a line, under a comment with the kernel's line where that is a new one."""
         location = op.location[0] if op is not None and op.location is not None else None
         if location is not None and location != self.last_line:
             self.last_line = location
@@ -76,6 +79,7 @@ class FunctionPrinter:
         self.lines.append(("  " * self.indent + text, location or self.last_line))
 
     def count_uses(self, ops: Sequence[Op]) -> None:
+        """Count the uses of every value, those in regions included."""
         for op in ops:
             for operand in op.operands:
                 self.uses[operand] = self.uses.get(operand, 0) + 1
@@ -104,6 +108,7 @@ class FunctionPrinter:
         return False
 
     def element(self, op: Op) -> str:
+        """An element of a register array."""
         text = f"{self.spell(op.operands[0])}[{_bare(self.spell(op.operands[1]))}]"
         return f"({text} != 0)" if dtype_of(op.result).kind == "bool" else text
 
@@ -128,6 +133,7 @@ class FunctionPrinter:
         return expressions.operation(op.name, dtype).format(*operands)
 
     def assign(self, op: Op, expression: str, inline: bool) -> None:
+        """Give a result its expression: in place where it is short and used once, else under a name."""
         self.functions.update(_NAME.findall(expression))
         if inline and len(expression) <= INLINE_CHARACTERS:
             self.inlined[op.result] = expression
@@ -151,6 +157,7 @@ class FunctionPrinter:
         return function
 
     def helper(self, function: PreludeFunction) -> str:
+        """The name of a prelude function that this text needs from now on."""
         self.extra[function.name] = function
         return function.name
 
@@ -166,6 +173,7 @@ def _is_wrapped(expression: str) -> bool:
 
 
 def dtype_of(value: Value) -> DType:
+    """The element type of a scalar."""
     assert isinstance(value.type, TileType)
     return value.type.dtype
 
@@ -299,6 +307,7 @@ def _advance(f: FunctionPrinter, op: Op) -> None:
 
 
 def is_input(value: Value) -> bool:
+    """Whether a value is a tensor that is only read."""
     return isinstance(value.type, TensorType) and value.type.access == "in"
 
 

@@ -247,7 +247,8 @@ def _rows() -> list[OpSpec]:
     rows += [_row(n, 1, _floating, f"`{n}` of a float tile", *element) for n in UNARY_FLOAT]
     rows += [_row(n, 1, _predicate, f"`{n}` of a float tile", "elementwise") for n in CLASSIFY]
     rows += [_row(n, 1, _reduce, f"`{n}` over axes", "arithmetic", axes=True, keepdims=True) for n in REDUCTIONS]
-    return rows + [
+    return [
+        *rows,
         _row("not", 1, _integral, "bitwise complement; of bool, negation", "elementwise"),
         _row("fma", 3, _floating, "a * b + c, rounded once", *element),
         _row("copysign", 2, _floating, "magnitude of the first, sign of the second", "elementwise", "move"),

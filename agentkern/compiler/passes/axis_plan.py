@@ -22,7 +22,6 @@ from agentkern.compiler.layout.layout import (
 )
 from agentkern.compiler.schedule import GridSchedule
 
-
 LONG_ROW_WARP_STRIDE = 256  # bit 8, which a long row's order combines right after a vector's bits 0, 1, 2
 
 

@@ -186,6 +186,7 @@ class Tree:
         self.scalar = TileType(dtype)
 
     def combine(self, a: Value, b: Value) -> Value:
+        """One step of the tree."""
         return self.function.builder.value(COMBINE[self.plan.kind], (a, b), self.scalar)
 
     def run(self, slots: dict[int, Value]) -> dict[int, Value]:
