@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.analysis.register_pressure import estimated_registers
 from agentkern.compiler.codegen.cuda import kernel_arguments, print_cuda
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
@@ -20,7 +21,9 @@ from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
+from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import candidate_schedules, check_schedule, default_schedule
+from agentkern.compiler.passes.stream_rows import stream_rows
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.pipeline import LEGALISE, LOWER, VERIFIED, Pass, PassContext
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
@@ -32,6 +35,8 @@ Scalar = int | float | bool
 
 ARCHITECTURES: Mapping[str, int] = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
 MODES = ("portable",)
+CANDIDATES = 16
+"""Schedules that are looked at for one that needs fewer registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class CompileResult:
     """What came of it. `texts` holds the stages by name: `ir`, `legal`, `placed`, `gpu`, `cuda`.
 
     `kernel` is the TILE kernel as the front end made it, `lines` maps lines of the CUDA text to the kernel's. `abi` and
-    `schedule` are None unless the status is `ok` and nothing stopped the compiler early.
+    `schedule` are None unless the status is `ok` and nothing stopped the compiler early. `registers` is the estimate for
+    one thread; `legal` is None in a result that comes from a cache.
     """
 
     status: str
@@ -68,6 +74,7 @@ class CompileResult:
     proofs: ProofReport = field(default_factory=lambda: ProofReport(()))
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     kernel_id: str = ""
+    registers: int = 0
 
     @property
     def cuda(self) -> str:
@@ -146,6 +153,24 @@ def schedules(kernel: Kernel, variant: Variant, count: int) -> tuple[Schedule, .
     return candidate_schedules(legalise(kernel), variant, count)
 
 
+def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) -> tuple[Schedule, ...]:
+    """Up to `count` legal schedules that are estimated to need fewer registers than `than`, the largest estimate first.
+
+    In that order because a schedule near the default loses least: the first that fits is the one to take.
+    """
+    legal = legalise(kernel)
+    found: list[tuple[int, Schedule]] = []
+    for schedule in candidate_schedules(legal, variant, CANDIDATES)[1:]:
+        try:
+            placed = place_layouts(stream_rows(legal, schedule), schedule)
+        except UnsupportedError:
+            continue
+        found.append((estimated_registers(placed), schedule))
+    leaner = sorted((pair for pair in found if pair[0] < than), key=lambda pair: -pair[0])
+    step = max(len(leaner) // count, 1)
+    return tuple(schedule for _, schedule in leaner[step - 1 :: step][:count])
+
+
 def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
     """Compile a TILE kernel that was found safe, or go on from a later stage."""
     unset = [size for size in kernel.sizes if size.static]
@@ -180,7 +205,7 @@ def _too_much_shared(abi: KernelAbi | None, request: CompileRequest) -> Diagnost
 def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
     """Run the passes that a kernel of its stage still needs, verified after each stage, and print."""
     texts: dict[str, str] = {"ir": print_kernel(kernel)} if kernel.stage == "tile" else {}
-    legal, current, schedule = kernel, kernel, request.schedule
+    legal, current, schedule, registers = kernel, kernel, request.schedule, 0
     context = PassContext(schedule or Schedule(()), request.variant)
     for step in _passes_from(kernel.stage):
         if step is LOWER[0]:
@@ -196,6 +221,7 @@ def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after:
                 verify_kernel(current)
         if current.stage == "placed":
             texts["placed"] = print_kernel(current)
+            registers = estimated_registers(current)
         if stop_after == step.name:
             texts[step.name] = print_kernel(current)
             return CompileResult("ok", (), kernel, legal, texts, timings_ms=clock.times)
@@ -215,6 +241,7 @@ def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after:
         schedule=schedule,
         timings_ms=clock.times,
         kernel_id=_kernel_id(kernel.name, printed.text),
+        registers=registers,
     )
 
 

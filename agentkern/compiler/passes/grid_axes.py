@@ -11,7 +11,7 @@ from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.order import SumOrder, sum_order
+from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
 RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
@@ -104,12 +104,25 @@ def static_extent(classes: AxisClasses, number: int) -> int | None:
     return extent if isinstance(extent, int) else None
 
 
-def is_wide(classes: AxisClasses, number: int) -> bool:
-    """Whether a class is longer than one block of threads keeps, or of unknown length."""
-    if number in classes.blocks:
-        return False
-    extent = classes.extents[number]
-    return not isinstance(extent, int) or extent > RESIDENT_ELEMS
+def wide_classes(classes: AxisClasses) -> tuple[int, ...]:
+    """The classes that are too long to keep; where there is none, the one long column.
+
+    A column is a class that is never a value's last axis: its sum leaves few threads to each of its neighbours, so that
+    only short ones fit. One that is regrouped, or has company, is kept.
+    """
+    inner = [n for n in range(len(classes.extents)) if n not in classes.blocks]
+    lengths = {n: e if isinstance(e := classes.extents[n], int) else RESIDENT_ELEMS + 1 for n in inner}
+    wide = tuple(n for n in inner if lengths[n] > RESIDENT_ELEMS)
+    if wide:
+        return wide
+    regrouped = {n for split in classes.splits for n in (split.whole, *split.parts)}
+    rows = {n for (value, axis), n in classes.of.items() if axis == _rank(value) - 1}
+    columns = tuple(n for n in inner if lengths[n] > COLUMN.panel_elems and n not in rows and n not in regrouped)
+    return columns if len(columns) == 1 else ()
+
+
+def _rank(value: Value) -> int:
+    return value.type.rank if isinstance(value.type, TileType) else 1
 
 
 def sum_caps(region: Region, classes: AxisClasses) -> dict[int, SumOrder]:

@@ -22,8 +22,8 @@ from agentkern.compiler.passes.grid_axes import (
     fast_class,
     grid_classes,
     is_contiguous_axis,
-    is_wide,
     sum_caps,
+    wide_classes,
 )
 from agentkern.compiler.schedule import GridSchedule, Schedule, ScheduleError
 
@@ -87,7 +87,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
         fast_warps = 1 if len(free) > 1 else warps
         extent = vector * LANES * fast_warps * (1 if len(free) > 1 else max(elems // vector, 1))
     else:
-        extent = chunk if fast is not None and is_wide(classes, fast) else _known_extent(classes, fast)
+        extent = chunk if fast is not None and fast in wide_classes(classes) else _known_extent(classes, fast)
         fast_warps = _fast_warps(extent, vector, cap, elems)
     warps = max(warps, fast_warps)
     tiles = {number: 1 for number in free} | ({fast: extent} if fast in free else {})
@@ -118,14 +118,14 @@ def _known_extent(classes: AxisClasses, number: int | None) -> int:
 def _largest(region: Region, classes: AxisClasses, tiles: Mapping[int, int], chunk: int) -> int:
     """Elements of a block's largest value."""
     largest = 1
+    wide = wide_classes(classes)
     for inner in walk(region.ops):
         for value in inner.results:
             if not isinstance(value.type, TileType):
                 continue
             volume = 1
             for number in classes.axes(value):
-                wide = is_wide(classes, number)
-                volume *= tiles.get(number) or (chunk if wide else _known_extent(classes, number))
+                volume *= tiles.get(number) or (chunk if number in wide else _known_extent(classes, number))
             largest = max(largest, volume)
     return largest
 
@@ -140,7 +140,7 @@ def _grown(region: Region, classes: AxisClasses, tiles: dict[int, int], fast: in
 
 def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | None) -> int:
     """Indices per step of a streamed axis: two rows of partials, so that a panel is whole steps; 0 if none streams."""
-    wide = [c for c in range(len(classes.extents)) if is_wide(classes, c)]
+    wide = wide_classes(classes)
     if not wide:
         return 0
     order = orders.get(wide[0])
@@ -211,7 +211,7 @@ def _check_grid(op: Op, plan: GridSchedule) -> None:
         if written is not None and tile != written:
             raise ScheduleError(f"tile {tile} of `{arg.name}`, whose block is written as {written}")
     classes = grid_classes(op)
-    wide = [number for number in range(len(classes.extents)) if is_wide(classes, number)]
+    wide = wide_classes(classes)
     if not wide:
         return
     order = sum_caps(region, classes).get(wide[0])

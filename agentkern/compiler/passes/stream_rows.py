@@ -15,7 +15,7 @@ from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.compiler.passes.grid_axes import access_of, grid_classes, is_wide
+from agentkern.compiler.passes.grid_axes import access_of, grid_classes, wide_classes
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
 
@@ -24,7 +24,7 @@ _REGROUPS = ("reshape", "slice")
 
 def _wide_class(op: Op, classes: AxisClasses) -> int | None:
     """The one class to stream, None if all fit. Errors: UnsupportedError for several or regrouped ones."""
-    wide = [number for number in range(len(classes.extents)) if is_wide(classes, number)]
+    wide = wide_classes(classes)
     if not wide:
         return None
     if len(wide) > 1:
