@@ -166,7 +166,7 @@ def permuted(layout: Layout, permutation: Sequence[int]) -> Layout:
 
 
 def split_digit(digit: Digit, inner: int, inner_axis: int) -> tuple[Digit, ...] | None:
-    """A digit of a merged axis as digits of (outer, inner) axes; None if it straddles. `inner_axis` is the inner one."""
+    """A merged axis's digit as digits of (outer, inner) axes; None if it straddles. `inner_axis` is the inner one."""
     if digit.stride % inner == 0:
         return (Digit(inner_axis - 1, digit.extent, digit.stride // inner),)
     reach = digit.extent * digit.stride

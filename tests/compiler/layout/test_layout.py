@@ -42,7 +42,7 @@ def test_text_reads_back() -> None:
 
 @pytest.mark.parametrize("text", ["(2 | 1:8:1 | 1:32:8)", "(2 | x | 1:32:8 | )", "nothing"])
 def test_other_text_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not a layout|bad digit"):
+    with pytest.raises(ValueError, match=r"not a layout|bad digit"):
         parse_layout(text)
 
 

@@ -1,76 +1,191 @@
-"""Conversions between layouts through shared memory, by row-major address."""
+"""Conversions of layouts and slices: renumbered registers, shuffles or shared memory, as the layout algebra plans.
+
+A tile is seen with those axes merged that source and result group differently. Where an inner extent is known only to
+the run, elements go one by one through shared memory by their row-major number.
+"""
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd, prod
 
+from agentkern.compiler.analysis.axes import reshape_groups
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.layout.conversion import Conversion, Tile, merged_axes, plan_conversion
+from agentkern.compiler.layout.exchange import Atom, start_atoms
 from agentkern.compiler.layout.layout import Layout
+from agentkern.compiler.layout.shared_exchange import MAX_ACCESS_BYTES, SharedExchange, Side
+from agentkern.compiler.layout.swizzle import NO_SWIZZLE, Swizzle
 from agentkern.compiler.passes.lower.elements import Elements
+from agentkern.compiler.passes.lower.exchanges import lower_exchange
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
 from agentkern.compiler.passes.lower.memory import as_array, owner
 from agentkern.compiler.passes.unsupported import UnsupportedError
 
 MAX_SHARED_BYTES = 160 * 1024  # of one conversion; what an sm_80 block can have at most
+SWIZZLE_ALIGNMENT = 128  # a swizzled buffer begins at bank 0
 
 
-def _address(
-    function: FunctionLowering,
-    type_: TileType,
-    layout: Layout,
-    register: int | Value,
-    starts: tuple[int | Value, ...],
-    shape: tuple[int | dims.Dim, ...],
-) -> int | Value:
-    """The row-major number of a register's element in a tile of `shape`, from `starts` on."""
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of a conversion: its tile, layout, and the number of elements that each axis' coordinate stands for."""
+
+    type: TileType
+    layout: Layout
+    strides: tuple[int | dims.Dim, ...]
+    starts: tuple[int | Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    """An array in shared memory and how elements lie in it."""
+
+    pointer: Value
+    swizzle: Swizzle
+    nbytes: int
+
+
+def _groups(op: Op) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Axes of the source and of the result that run over the same indices."""
+    source, target = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(target, TileType)
+    if op.name == "slice" or source.shape == target.shape:
+        return [((axis,), (axis,)) for axis in range(source.rank)]
+    return reshape_groups(source.shape, target.shape)
+
+
+def _numbers(extents: Sequence[int | dims.Dim], layout: Layout) -> list[int]:
+    """Extents as numbers; what only the run knows is bounded by the layout."""
+    return [e if isinstance(e, int) else layout.shape[axis] for axis, e in enumerate(extents)]
+
+
+def _covers_exactly(type_: TileType, layout: Layout, groups: Sequence[tuple[int, ...]]) -> bool:
+    """Whether no coordinate of a merged axis' inner part lies outside it, and dropped axes have one index."""
+    inner = all(layout.shape[axis] == type_.shape[axis] for group in groups for axis in group[1:])
+    kept = {axis for group in groups for axis in group}
+    return inner and all(layout.shape[axis] == 1 for axis in range(type_.rank) if axis not in kept)
+
+
+def _width_cap(type_: TileType, groups: Sequence[tuple[int, ...]], starts: Sequence[int]) -> int:
+    """Most elements per access: accesses stay inside the innermost of merged axes, and slices begin at whole ones."""
+    cap = MAX_ACCESS_BYTES
+    for group in groups:
+        innermost = type_.shape[group[-1]]
+        if len(group) > 1:
+            assert isinstance(innermost, int)
+            cap = gcd(cap, innermost)
+    return gcd(cap, *starts)
+
+
+def _has_static_strides(type_: TileType, groups: Sequence[tuple[int, ...]]) -> bool:
+    return all(isinstance(type_.shape[axis], int) for group in groups for axis in group[1:])
+
+
+def _slice_starts(op: Op) -> tuple[int, ...] | None:
+    """Where a slice begins on each axis; zeros of a conversion; None if only the run knows."""
+    assert isinstance(op.result.type, TileType)
+    if op.name != "slice":
+        return (0,) * op.result.type.rank
+    starts = op.attrs["starts"]
+    assert isinstance(starts, tuple)
+    found = [start if isinstance(start, int) else dims.parse(str(start)) for start in starts]
+    return tuple(s for s in found if isinstance(s, int)) if all(isinstance(s, int) for s in found) else None
+
+
+def _planned(op: Op, before: Layout, after: Layout) -> tuple[Conversion, _Side, _Side] | None:
+    """The plan, and both sides with the buffer's strides by their own axes; None where only the run knows strides."""
+    source, target = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(target, TileType)
+    pairs = [(old, new) for old, new in _groups(op) if old and new]
+    olds, news = [old for old, _ in pairs], [new for _, new in pairs]
+    starts = _slice_starts(op)
+    if starts is None or not _has_static_strides(source, olds) or not _has_static_strides(target, news):
+        return None
+    whole = [_numbers(source.shape, before), _numbers(target.shape, after)]
+    firsts = [merged_axes(before, olds, whole[0]), merged_axes(after, news, whole[1])]
+    bounds = [[prod(sizes[a] for a in g) for g in groups] for sizes, groups in zip(whole, (olds, news), strict=True)]
+    is_slice = op.name == "slice"
+    extents = tuple(bounds[0]) if is_slice else tuple(map(min, *bounds)) if pairs else ()
+    clipped = not all(isinstance(e, int) for e in (*source.shape, *target.shape))
+    fixed: Mapping[Atom, int] | None = start_atoms(before, after, starts) if is_slice else {}
+    exact = _covers_exactly(source, before, olds) and _covers_exactly(target, after, news)
+    plan = plan_conversion(
+        Side(firsts[0], _width_cap(source, olds, ())),
+        Side(firsts[1], _width_cap(target, news, starts)),
+        Tile(extents, source.dtype.nbytes, clipped, tuple(bounds[1]) if is_slice else extents),
+        fixed=fixed or {},
+        whole_atoms=exact and fixed is not None,
+    )
+    strides = plan.shared.strides if plan.shared is not None else (0,) * len(pairs)
+    return (
+        plan,
+        _Side(source, before, _own_strides(source, olds, strides), (0,) * source.rank),
+        _Side(target, after, _own_strides(target, news, strides), starts),
+    )
+
+
+def _own_strides(type_: TileType, groups: Sequence[tuple[int, ...]], strides: Sequence[int]) -> tuple[int, ...]:
+    """The buffer's stride of every axis, from those of the merged ones."""
+    found = [0] * type_.rank
+    for group, stride in zip(groups, strides, strict=True):
+        for axis in reversed(group):
+            found[axis] = stride
+            extent = type_.shape[axis]
+            stride *= extent if isinstance(extent, int) else 0
+    return tuple(found)
+
+
+def _address(function: FunctionLowering, side: _Side, buffer: _Buffer, register: int | Value) -> int | Value:
+    """The element address of a register."""
     index = function.index
     total: int | Value = 0
-    for axis in range(type_.rank):
-        stride = function.extent(dims.product(shape[axis + 1 :]))
-        coordinate = index.add(function.coordinate(layout, axis, register), starts[axis])
-        total = index.add(total, index.multiply(coordinate, stride))
-    return total
+    for axis, stride in enumerate(side.strides):
+        coordinate = index.add(function.coordinate(side.layout, axis, register), side.starts[axis])
+        total = index.add(total, index.multiply(coordinate, function.extent(stride)))
+    return _swizzled(function, buffer, total)
 
 
-def _guard(function: FunctionLowering, type_: TileType, layout: Layout, register: int | Value) -> Value | None:
+def _swizzled(function: FunctionLowering, buffer: _Buffer, address: int | Value) -> int | Value:
+    swizzle = buffer.swizzle
+    if not swizzle.bits:
+        return address
+    if isinstance(address, int):
+        return swizzle(address * buffer.nbytes) // buffer.nbytes
+    mask = ((1 << swizzle.bits) - 1) << (swizzle.base - (buffer.nbytes.bit_length() - 1))
+    index = function.index
+    type_ = address.type
+    assert isinstance(type_, TileType)
+    shifted = function.builder.value("index_shr", (address, index.value(swizzle.shift, type_)), type_)
+    flips = function.builder.value("index_and", (shifted, index.value(mask, type_)), type_)
+    return function.builder.value("xor", (address, flips), type_)
+
+
+def _guard(function: FunctionLowering, side: _Side, register: int | Value) -> Value | None:
     guard: Value | None = None
-    for axis in range(type_.rank):
-        guard = function.index.both(guard, function.inside(type_, layout, axis, register))
+    for axis in range(side.type.rank):
+        guard = function.index.both(guard, function.inside(side.type, side.layout, axis, register))
     return guard
 
 
-def lower_conversion(function: FunctionLowering, elements: Elements, op: Op) -> None:
-    """Write every element once, meet, read it where the new layout wants it; `slice` reads a part.
-
-    Errors: UnsupportedError.
-    """
-    use_location(function, op)
-    value, result = op.operands[0], op.result
-    source, target = value.type, result.type
-    assert isinstance(source, TileType) and isinstance(target, TileType)
-    before, after = function.layout(value), function.layout(result)
-    count = prod(before.shape)
-    if count * source.dtype.nbytes > MAX_SHARED_BYTES:
-        raise UnsupportedError(
-            f"a value of {count} elements must move between threads and does not fit shared memory",
-            "write a smaller `block=`, or keep the value's axes in one order",
-            op.location,
-        )
-    buffer = function.allocate_shared(source.dtype, count, f"{value.name or 'tile'}_exchange")
-    held = as_array(function, elements, value, before, source)
-    if function.loop_depth:
-        function.barrier()
-    zeros = (0,) * source.rank
+def _accesses(function: FunctionLowering, name: str, side: _Side, buffer: _Buffer, array: Value, width: int) -> None:
+    """All of a side's accesses whose first element is present."""
     with (
-        function.when(owner(function, before)),
-        function.loop(0, before.register_count, unroll=True) as register,
-        function.when(_guard(function, source, before, register)),
+        function.when(owner(function, side.layout) if name == "store_vector" else None),
+        function.loop(0, side.layout.register_count, step=width, unroll=True) as register,
+        function.when(_guard(function, side, register)),
     ):
-        where = _address(function, source, before, register, zeros, source.shape)
-        _move(function, "store_vector", buffer, where, held, register)
-    function.barrier()
+        where = function.index.value(_address(function, side, buffer, register))
+        operands = (buffer.pointer, where, array, function.index.value(register))
+        function.builder.emit(name, operands, (), {"count": width})
+
+
+def _row_major(function: FunctionLowering, op: Op, before: Layout, after: Layout) -> tuple[_Side, _Side]:
+    """Both sides by row-major numbers of the source's elements, whose inner extents the run gives."""
+    source, target = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(target, TileType)
     starts: tuple[int | Value, ...] = (0,) * target.rank
     shape = target.shape
     if op.name == "slice":
@@ -78,18 +193,60 @@ def lower_conversion(function: FunctionLowering, elements: Elements, op: Op) -> 
         assert isinstance(begins, tuple)
         starts = tuple(function.extent(b) for b in begins)
         shape = source.shape
-    array = function.registers(target.dtype, after.register_count, result.name, 0)
-    with (
-        function.loop(0, after.register_count, unroll=True) as register,
-        function.when(_guard(function, target, after, register)),
-    ):
-        where = _address(function, target, after, register, starts, shape)
-        _move(function, "load_vector", buffer, where, array, register)
-    function.held[result] = array if after.register_count > 1 else function.get(array, 0)
+
+    def strides(extents: Sequence[int | dims.Dim]) -> tuple[int | dims.Dim, ...]:
+        return tuple(dims.product(tuple(extents[axis + 1 :])) for axis in range(len(extents)))
+
+    return (
+        _Side(source, before, strides(source.shape), (0,) * source.rank),
+        _Side(target, after, strides(shape), starts),
+    )
 
 
-def _move(
-    function: FunctionLowering, name: str, buffer: Value, where: int | Value, array: Value, register: int | Value
+def _one_by_one(before: Layout) -> SharedExchange:
+    return SharedExchange((), prod(before.shape), NO_SWIZZLE, 1, 1, 0, 0, 0)
+
+
+def lower_conversion(function: FunctionLowering, elements: Elements, op: Op) -> None:
+    """A conversion or slice, the cheapest way. Errors: UnsupportedError where the tile does not fit shared memory."""
+    use_location(function, op)
+    before, after = function.layout(op.operands[0]), function.layout(op.result)
+    planned = _planned(op, before, after)
+    if planned is None:
+        sides = _row_major(function, op, before, after)
+        _through_shared(function, elements, op, _one_by_one(before), sides)
+        return
+    plan, *sides = planned
+    if plan.shared is not None:
+        _through_shared(function, elements, op, plan.shared, (sides[0], sides[1]))
+        return
+    assert plan.exchange is not None
+    lower_exchange(function, elements, op, plan.exchange)
+
+
+def _through_shared(
+    function: FunctionLowering, elements: Elements, op: Op, plan: SharedExchange, sides: tuple[_Side, _Side]
 ) -> None:
-    operands = (buffer, function.index.value(where), array, function.index.value(register))
-    function.builder.emit(name, operands, (), {"count": 1})
+    """Write every element once, meet, read it where the new layout wants it."""
+    value, result = op.operands[0], op.result
+    source, target = sides
+    dtype, count = source.type.dtype, plan.count
+    if count * dtype.nbytes > MAX_SHARED_BYTES:
+        raise UnsupportedError(
+            f"a value of {prod(source.layout.shape)} elements must move between threads and does not fit shared memory",
+            "write a smaller `block=`, or keep the value's axes in one order",
+            op.location,
+        )
+    if plan.swizzle.bits:
+        function.shared_bytes = -(-function.shared_bytes // SWIZZLE_ALIGNMENT) * SWIZZLE_ALIGNMENT
+    pointer = function.allocate_shared(dtype, count, f"{value.name or 'tile'}_exchange")
+    buffer = _Buffer(pointer, plan.swizzle, dtype.nbytes)
+    held = as_array(function, elements, value, source.layout, source.type)
+    if function.loop_depth:
+        function.barrier()
+    _accesses(function, "store_vector", source, buffer, held, plan.write_width)
+    function.barrier()
+    registers = target.layout.register_count
+    array = function.registers(dtype, registers, result.name, 0)
+    _accesses(function, "load_vector", target, buffer, array, plan.read_width)
+    function.held[result] = array if registers > 1 else function.get(array, 0)

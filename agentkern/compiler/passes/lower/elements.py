@@ -108,14 +108,15 @@ class Elements:
         """A register of a value, inside or outside its loop."""
         while value in self.views:
             view = self.views[value]
-            register = self._renumber(view, register)
+            register = self.renumbered(view, register)
             value = view.source
         if value in self.scalars:
             return self.scalars[value]
         held = self.function.held[value]
         return held if isinstance(held.type, TileType) else self.function.get(held, register)
 
-    def _renumber(self, view: View, register: int | Value) -> int | Value:
+    def renumbered(self, view: View, register: int | Value) -> int | Value:
+        """The number in the view's source of a register of the view."""
         index = self.function.index
         total: int | Value = 0
         for divisor, extent, factor in view.terms:
