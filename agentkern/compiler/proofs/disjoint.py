@@ -140,8 +140,15 @@ def _holds(index: AxisIndex, place: Form, marks: Mapping[str, Form]) -> list[Cla
     """That an access' index set holds `place`."""
     if index.kind == "data":
         return []
-    if index.block is not None:
+    if index.block is not None and index.block.block is None:
         return list(equal(dims.substitute(dims.symbol(blocks.at_name(index.block)), marks), place))
+    if index.block is not None and index.block.block is not None:
+        first = dims.substitute(blocks.start(index.block), marks)
+        return [
+            (at_most(first, place),),
+            (less(place, dims.add(first, index.block.block)),),
+            (less(place, index.block.extent),),
+        ]
     low, high = dims.substitute(index.low, marks), dims.substitute(index.high, marks)
     return [(at_most(low, place),), (less(place, high),)]
 

@@ -49,11 +49,13 @@ class Violation:
     data: frozenset[str] = frozenset()
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether an assignment meets every bound and clause. Errors: KeyError when a name has no value."""
+        """Whether an assignment meets every bound and clause, no division by zero anywhere.
+
+        Errors: KeyError when a name has no value.
+        """
         try:
-            return all(_within(u, values) for u in self.unknowns) and all(
-                any(number(member, values) >= 0 for member in clause) for clause in self.clauses
-            )
+            met = [max([number(member, values) for member in clause], default=-1) >= 0 for clause in self.clauses]
+            return all(met) and all([_within(u, values) for u in self.unknowns])
         except ZeroDivisionError:
             return False
 

@@ -140,8 +140,9 @@ class _Query:
         if isinstance(atom, Symbol):
             return self.variables[atom.name]
         if atom not in self.quotients:
-            quotient = self.z3.Int(f"q{len(self.quotients)}", self.context)
+            # operands first: quotients inside them take the names before this one
             n, d = self._form(atom.numerator), self._form(atom.denominator)
+            quotient = self.z3.Int(f"q{len(self.quotients)}", self.context)
             rest = n - d * quotient
             self.solver.add(
                 self.z3.Or(

@@ -92,7 +92,7 @@ def _touched(op: Op, values, sizes, findings: Findings) -> set[tuple[int, ...]]:
     for entry, extent in zip(op.attrs["index"], tensor.shape, strict=True):
         n = dims.evaluate(extent, sizes)
         if entry == ":":
-            axes.append(range(n))
+            axes.append(range(max(n, 0)))
         elif entry.startswith("$"):
             value = values[op.operands[first + int(entry[1:])]]
             if value is None:
