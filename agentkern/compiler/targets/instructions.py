@@ -113,7 +113,7 @@ class Instruction:
     ptx: the text, `$name` standing for a parameter (a register array with its braces) and `$result` for the result.
     operands: the matrices of a product. data: what a matrix load or store moves. number: the immediate that the name
     carries (groups left in flight, bytes, registers, dimensions). result: C++ type of the result.
-    only_target: the one target that has it, for instructions of an architecture-specific target.
+    only_targets: the targets that have it, for instructions of architecture-specific targets.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Instruction:
     note: str
     result: Literal["void", "bool", "unsigned int", "void*"] = "void"
     min_target: int = 80
-    only_target: str | None = None
+    only_targets: tuple[str, ...] = ()
     operands: tuple[MatrixOperand, ...] = ()
     data: Fragment | None = None
     shape_mnk: tuple[int, int, int] | None = None
@@ -138,8 +138,8 @@ class Instruction:
 
     def exists_on(self, target: str) -> bool:
         """Whether the target's assembler takes it."""
-        if self.only_target is not None:
-            return target == self.only_target
+        if self.only_targets:
+            return target in self.only_targets
         return target_number(target) >= self.min_target
 
     def refusal_on(self, target: str) -> str | None:

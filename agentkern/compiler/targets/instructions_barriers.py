@@ -222,7 +222,7 @@ def register_rows() -> tuple[Instruction, ...]:
             "PTX ISA: setmaxnreg",
             f"{what} {count} registers a thread of this warpgroup",
             min_target=90,
-            only_target="sm_90a",
+            only_targets=("sm_90a", "sm_100a"),
             number=count,
             executors="warpgroup",
         )

@@ -105,7 +105,7 @@ def _wgmma(n: int, a: str, b: str, form: str) -> Instruction:
         note="start d = a b + d (d = a b where scale_d is 0) by one warpgroup"
         + ("; integers wrap" if d == "i32" else ""),
         min_target=90,
-        only_target="sm_90a",
+        only_targets=("sm_90a",),
         operands=(
             a_operand,
             MatrixOperand("b", b, (k, n), major="mn" if "_bt" in form else "k"),
@@ -127,7 +127,7 @@ def _ordering(name: str, ptx: str, note: str, section: str, number: int | None =
         source=f"PTX ISA: {section}",
         note=note,
         min_target=90,
-        only_target="sm_90a",
+        only_targets=("sm_90a",),
         number=number,
         executors="warpgroup",
     )
