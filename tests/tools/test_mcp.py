@@ -72,6 +72,20 @@ def test_a_wrong_kernel_is_told_from_a_right_one_by_a_second_kernel(tmp_path: Pa
     converse(talk, tmp_path)
 
 
+def test_verify_without_a_gpu_says_so_briefly(tmp_path: Path):
+    if why_no_gpu() is None:
+        pytest.skip("there is a GPU here")
+
+    async def talk(server: Conversation) -> None:
+        answer = await server.call("ak_verify", source=RMS_NORM, dims={"H": 7168}, device="cuda")
+        assert answer["status"] == "unavailable"
+        assert answer["verdict"] == "not_run"
+        assert "device=cpu" in answer["summary"]
+        assert n_tokens(answer) < 250
+
+    converse(talk, tmp_path)
+
+
 def test_profile_without_a_gpu_says_so_and_gives_the_floor(tmp_path: Path):
     if why_no_gpu() is None:
         pytest.skip("there is a GPU here")

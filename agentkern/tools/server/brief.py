@@ -11,6 +11,15 @@ from typing import Any
 
 Answer = dict[str, Any]
 
+# What the command line calls things, and what they are called here.
+_SPOKEN_HERE = (
+    ("`agentkern profile`", "ak_profile"),
+    ("`agentkern verify`", "ak_verify"),
+    ("next: verify", "next: ak_verify"),
+    ("`--device cpu`", "device=cpu"),
+    ("`--reference FILE.py:FUNCTION` compares", "`reference`, a second kernel, compares"),
+)
+
 BUDGET_BYTES = {"check": 1500, "compile": 1600, "verify": 960, "profile": 1900}
 _LONG_MESSAGE = 240
 _LONG_DETAIL = 70
@@ -74,12 +83,15 @@ def _span(span: Mapping[str, Any]) -> Answer:
 
 
 def _verify(answer: Mapping[str, Any]) -> Answer:
-    """Details of what failed or was not run; names of what passed. Controls that were let through, and their number."""
-    checks = [
-        {"name": check["name"], "status": check["status"]}
-        | ({} if check["status"] == "passed" else {"detail": _cut(check["detail"], _LONG_DETAIL)})
-        for check in answer.get("checks", ())
-    ]
+    """Details of what failed or was not run, each once; names of what passed. Controls that were let through."""
+    checks: list[Answer] = []
+    said: set[str] = set()
+    for check in answer.get("checks", ()):
+        short = {"name": check["name"], "status": check["status"]}
+        if check["status"] != "passed" and check["detail"] not in said:
+            said.add(check["detail"])
+            short["detail"] = _cut(check["detail"], _LONG_DETAIL)
+        checks.append(short)
     controls = answer.get("controls", ())
     let_through = [control for control in controls if not control["rejected"]]
     counted = f"{len(controls) - len(let_through)} of {len(controls)} wrong answers rejected" if controls else ""
@@ -100,6 +112,8 @@ _SHORTEN = {"verify": _verify, "compile": _compile, "profile": _profile}
 
 
 def _cut(text: str, limit: int = _LONG_MESSAGE) -> str:
+    for command, tool in _SPOKEN_HERE:
+        text = text.replace(command, tool)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
