@@ -1,0 +1,55 @@
+"""Register budgets of warpgroups: together never more than the block was launched with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentkern.compiler.analysis.synchronisation_findings import Report
+from agentkern.compiler.analysis.synchronisation_groups import WARPGROUP
+from agentkern.compiler.analysis.synchronisation_trace import Event
+from agentkern.compiler.ir.core import Op
+
+# PTX ISA, setmaxnreg; registers of an SM and of one thread at most: CUDA C++ Programming Guide, technical specifications.
+FILE_REGISTERS = 65536
+MOST_REGISTERS = 255
+STEP = 8
+
+
+def launched_registers(threads: int, min_blocks: int) -> int:
+    """Registers a thread has at launch: the file shared evenly, in steps of eight."""
+    return min(MOST_REGISTERS, FILE_REGISTERS // (threads * min_blocks)) // STEP * STEP
+
+
+def check_budgets(function: Op, events: Sequence[Event], report: Report) -> None:
+    """What warpgroups keep, by their changes, fits what the block was launched with."""
+    changes = [event for event in events if event.op.name == "register_budget"]
+    if not changes:
+        return
+    threads, min_blocks = function.attrs["threads"], function.attrs.get("min_blocks", 1)
+    assert isinstance(threads, int) and isinstance(min_blocks, int)
+    start = launched_registers(threads, min_blocks)
+    held = [start] * -(-threads // WARPGROUP)
+    for event in changes:
+        count = event.op.attrs["count"]
+        assert isinstance(count, int)
+        for warpgroup in range(len(held)):
+            if event.mask[warpgroup * WARPGROUP]:
+                is_less = count <= held[warpgroup]
+                if is_less != (event.op.attrs["change"] == "dec") and count != held[warpgroup]:
+                    report.add("budget", f"{event.op.attrs['change']} from {held[warpgroup]} to {count} registers", event.op)
+                held[warpgroup] = count
+    if sum(held) > start * len(held):
+        largest = max(changes, key=_count)
+        other = min(changes, key=_count)
+        report.add(
+            "budget",
+            f"warpgroups hold {' + '.join(map(str, held))} registers a thread, more than {start} each at launch",
+            largest.op,
+            other.op if other is not largest else None,
+        )
+
+
+def _count(event: Event) -> int:
+    count = event.op.attrs["count"]
+    assert isinstance(count, int)
+    return count
