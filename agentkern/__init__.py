@@ -7,7 +7,7 @@ torch, no numpy.
 from agentkern.dsl.dtypes import bf16, e4m3, e5m2, f16, f32, f64, i8, i16, i32, i64, tf32, u8, u16, u32, u64
 from agentkern.dsl.dtypes import bool_ as bool
 from agentkern.dsl.iteration import each, grid
-from agentkern.dsl.kernel import Kernel, kernel
+from agentkern.dsl.kernel import Kernel, compile, kernel
 from agentkern.dsl.operations import (
     abs,
     absmax,
@@ -60,6 +60,7 @@ __all__ = [
     "cdiv",
     "ceil",
     "clip",
+    "compile",
     "copysign",
     "dim",
     "e4m3",

@@ -9,6 +9,7 @@ from agentkern.compiler.abi import Variant
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.passes.canonicalise_nans import canonicalise_nans
 from agentkern.compiler.passes.divide_by_rows import divide_by_rows
+from agentkern.compiler.passes.drop_unused import drop_unused
 from agentkern.compiler.passes.expand_means import expand_means
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.place_layouts import place_layouts
@@ -54,6 +55,7 @@ LOWER: tuple[Pass, ...] = (
     Pass("stream_rows", lambda kernel, c: stream_rows(kernel, c.schedule)),  # values must fit before they get layouts
     Pass("place_layouts", lambda kernel, c: place_layouts(kernel, c.schedule)),  # TILE to PLACED
     Pass("lower_to_threads", lambda kernel, c: lower_to_threads(kernel, c.variant)),  # PLACED to GPU
+    _pure(drop_unused),  # last, so that what is printed is what is used
 )
 """TILE to GPU under a schedule."""
 

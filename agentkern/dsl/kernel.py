@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 # The launcher lives above this layer and needs packages that a kernel file must not import:
 # it is looked up at the first call.
@@ -39,6 +40,14 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} of {self.path}>"
+
+
+def compile(kernel: Kernel, *, schedule: Any = None, **fixed: float) -> Callable[..., Any]:
+    """`kernel` as a function with static sizes and compile-time values fixed: `ak.compile(rms_norm, H=7168)`.
+
+    `schedule` is one that a tool returned, as its JSON object. What is wrong with the kernel shows here, not at a call.
+    """
+    return importlib.import_module(LAUNCHER).compile_function(kernel, schedule, fixed)
 
 
 def kernel(function: Callable[..., object]) -> Kernel:

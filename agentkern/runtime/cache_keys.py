@@ -17,6 +17,7 @@ from agentkern.runtime.installed import installed_version
 from agentkern.runtime.nvrtc_library import find_nvrtc
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+_loaded: dict[Path, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,13 @@ def package_digest(cache: Cache, package: Path = _PACKAGE) -> str:
     digest = digest_of(*pieces)
     cache.put(state, {"digest": digest.encode()})
     return digest
+
+
+def loaded_digest(cache: Cache) -> str:
+    """Return the digest of the package that this process runs: found once, as loaded code changes no more."""
+    if _PACKAGE not in _loaded:
+        _loaded[_PACKAGE] = package_digest(cache)
+    return _loaded[_PACKAGE]
 
 
 def _files(package: Path) -> Iterator[tuple[str, int, int]]:

@@ -54,13 +54,19 @@ class CallableKernel:
 
         Errors: AK7xx for a call that does not fit; NoDriver; DriverError; what the builder raises.
         """
-        call = bind_call(self._signature, positional, named, stream=_stream_of_caller())
+        call = bind_call(self._signature, positional, named, stream=stream_of_caller())
         if call.device.kind != "cuda":
             first = call.tensors[0].param.name if call.tensors else self._signature.name
             raise CallError("AK701", name=first, got=call.device, expected="a GPU")
+        self.launch(call)
+        return made_outputs(call)
+
+    def launch(self, call: BoundCall) -> None:
+        """Launch a call that is bound to a GPU.
+
+        Errors: as a call.
+        """
         self._kernel_for(call).launch(call)
-        made = [b.view.owner for b in call.tensors if b.allocated and b.param.access == "out"]
-        return made[0] if len(made) == 1 else tuple(made) if made else None
 
     @property
     def builds(self) -> int:
@@ -80,7 +86,14 @@ class CallableKernel:
             return self._loaded[wanted]
 
 
-def _stream_of_caller() -> int | None:
+def made_outputs(call: BoundCall) -> object:
+    """Return the outputs that were allocated: one as itself, several as a tuple, None where all were given."""
+    made = [b.view.owner for b in call.tensors if b.allocated and b.param.access == "out"]
+    return made[0] if len(made) == 1 else tuple(made) if made else None
+
+
+def stream_of_caller() -> int | None:
+    """Return torch's current stream, where it uses a GPU."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

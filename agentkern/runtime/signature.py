@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import SupportsIndex
 
 from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
-from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.core import Kernel, SizeInfo
+from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.runtime.call_errors import CallError
 
 
@@ -30,6 +31,21 @@ class Signature:
 def signature_of(abi: KernelAbi) -> Signature:
     """Return what calls of a compiled kernel are checked against."""
     return Signature(abi.name, abi.params, abi.sizes, abi.statics)
+
+
+def signature_of_tile(kernel: Kernel) -> Signature:
+    """Return what calls of a kernel are checked against before its static sizes have numbers."""
+    given = kernel.attrs.get("defaults", ())
+    assert isinstance(given, tuple)
+    defaults: dict[str, int | float | bool] = dict(given)
+    params: list[TensorParam | ScalarParam] = []
+    for value in kernel.params:
+        name = value.name or ""
+        if isinstance(value.type, TensorType):
+            params.append(TensorParam(name, value.type.dtype, value.type.shape, value.type.access))
+        elif isinstance(value.type, TileType):
+            params.append(ScalarParam(name, value.type.dtype, defaults.get(name)))
+    return Signature(kernel.name, tuple(params), kernel.sizes)
 
 
 def arguments_by_name(

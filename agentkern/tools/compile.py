@@ -1,6 +1,6 @@
 """Compile a kernel: text to CUDA to cubin, with resources, proofs, roofline, and every text that was asked for.
 
-A schedule that spills is replaced by the first that does not, unless the caller chose it. Answers are cached whole.
+A default schedule that does not fit the registers is replaced (`runtime/fitting_build.py`). Answers are cached whole.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentkern.compiler.driver import MODES, compile_kernel, compile_text, pass_names, schedules
+from agentkern.compiler.driver import MODES, pass_names
 from agentkern.compiler.driver import CompileRequest as DriverRequest
 from agentkern.compiler.driver import CompileResult as Compiled
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
-from agentkern.compiler.targets.limits import LIMITS
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
-from agentkern.runtime.build import Build, build
+from agentkern.runtime.build import Build
 from agentkern.runtime.cache import Cache, cache_folder
-from agentkern.runtime.cache_keys import ProgramRequest, package_digest, program_key
-from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions
+from agentkern.runtime.cache_keys import ProgramRequest, loaded_digest, program_key
+from agentkern.runtime.fitting_build import Fit, build_fitting
+from agentkern.runtime.nvrtc import NvrtcError
 from agentkern.runtime.nvrtc_library import NvrtcMissing, find_nvrtc
-from agentkern.runtime.resources import occupancy
+from agentkern.runtime.programs import compile_ir, compile_program
 from agentkern.runtime.sass import DisassemblyFailed, NvdisasmMissing
 from agentkern.tools.artifacts import ArtifactStore, default_store
 from agentkern.tools.check import signature_text
 from agentkern.tools.emit import emit_text
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.requests import CompileRequest, Emit
-from agentkern.tools.results import Artifact, CompileResult, ProofCounts, Resources, diagnostic_record
+from agentkern.tools.results import Artifact, CompileResult, Estimate, ProofCounts, Resources, diagnostic_record
 from agentkern.tools.roofline import roofline
 from agentkern.tools.sources import usage_error
 
@@ -47,6 +47,7 @@ class Built:
     compiled: Compiled
     build: Build | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def compile(request: CompileRequest, report: Report = silent, folder: Path | Non
 
 
 def build_kernel(request: CompileRequest, cache: Cache | None, report: Report = silent) -> Built:
-    """Compile and build; where the default schedule spills, try others.
+    """Compile and build; where the default schedule does not fit the registers as expected, with another one.
 
     Errors: UsageError for an unknown pass.
     """
@@ -100,45 +101,21 @@ def build_kernel(request: CompileRequest, cache: Cache | None, report: Report = 
         wrong = error("AK613", Span(request.path), reason=str(e))
         return Built(Compiled(status_of((wrong,)), (wrong,)), None)
     if request.is_ir:
-        compiled = compile_text(request.source, asked, stop_after=request.stop_after)
+        compiled = compile_ir(request.source, asked, stop_after=request.stop_after)
     else:
-        compiled = compile_kernel(asked, stop_after=request.stop_after)
+        compiled = compile_program(asked, cache, stop_after=request.stop_after)
     if compiled.status != "ok" or compiled.abi is None:
         return Built(compiled, None)
     report(None, f"assemble for {request.target}")
+    # A text of a later stage has its schedule inside, and is built as it is.
+    fixed = dataclasses.replace(asked, schedule=compiled.schedule) if request.is_ir else asked
     try:
-        best = Built(compiled, _assemble(compiled, request, cache))
-        return best if request.schedule is not None or request.is_ir else _without_spills(best, asked, request, cache)
+        made = build_fitting(fixed, compiled, cache, with_ptx="ptx" in request.emit)
+        return Built(made.compiled, made.build, made.diagnostics, made.fit)
     except NvrtcMissing as e:
         return Built(compiled, None, (error("AK807", Span(request.path), reason=str(e)),))
     except NvrtcError as e:
         return Built(compiled, None, (error("AK902", Span(request.path), reason=e.summary),))
-
-
-def _without_spills(best: Built, asked: DriverRequest, request: CompileRequest, cache: Cache | None) -> Built:
-    """Return the first schedule's build that does not spill, else the one that spills least, with a warning."""
-    assert best.compiled.legal is not None and best.compiled.kernel is not None
-    if _spilled(best) == 0:
-        return best
-    for schedule in schedules(best.compiled.kernel, asked.variant, _OTHER_SCHEDULES)[1:]:
-        compiled = compile_kernel(dataclasses.replace(asked, schedule=schedule))
-        if compiled.status != "ok":
-            continue
-        other = Built(compiled, _assemble(compiled, request, cache))
-        if _spilled(other) < _spilled(best):
-            best = other
-        if _spilled(best) == 0:
-            return best
-    found = error("AK612", Span(request.path), spilled=_spilled(best))
-    return dataclasses.replace(best, diagnostics=(dataclasses.replace(found, severity="warning"),))
-
-
-def _spilled(built: Built) -> int:
-    return sum(item.spill_bytes for item in built.build.resources) if built.build is not None else 0
-
-
-def _assemble(compiled: Compiled, request: CompileRequest, cache: Cache | None) -> Build:
-    return build(compiled.cuda, NvrtcOptions(request.target), cache, with_ptx="ptx" in request.emit)
 
 
 def _driver_request(request: CompileRequest) -> DriverRequest:
@@ -182,7 +159,8 @@ def _answer(request: CompileRequest, built: Built, store: ArtifactStore, folder:
         target=request.target,
         signature=signature_text(compiled.kernel) if compiled.kernel is not None else None,
         schedule=compiled.schedule.to_json() if compiled.schedule is not None else None,
-        resources=_resources(built, request.target),
+        resources=_resources(built),
+        estimate=_estimate(built),
         roofline=roofline(compiled.kernel, request.dims, request.target) if compiled.kernel is not None else None,
         proofs=ProofCounts(**compiled.proofs.counts()) if compiled.kernel is not None else None,
         timings_ms={phase: round(ms, 2) for phase, ms in timings.items()},
@@ -206,30 +184,28 @@ def _keep(built: Built, texts: dict[Emit, str], store: ArtifactStore, folder: Pa
     )
 
 
-def _resources(built: Built, target: str) -> Resources | None:
+def _resources(built: Built) -> Resources | None:
     """Return the largest of what the launches use, and the least of their occupancies."""
-    if built.build is None or built.compiled.abi is None:
+    if built.build is None or built.fit is None or built.compiled.abi is None:
         return None
     pairs = [(launch, built.build.resources_of(launch.function)) for launch in built.compiled.abi.launches]
     if not pairs:
         return None
-    shares = [
-        occupancy(
-            LIMITS[target],
-            threads=launch.threads,
-            registers=used.registers,
-            shared_bytes=launch.shared_bytes + used.static_shared_bytes,
-        ).fraction
-        for launch, used in pairs
-    ]
     return Resources(
         registers=max(used.registers for _, used in pairs),
         spill_bytes=max(used.spill_bytes for _, used in pairs),
         shared_bytes=max(launch.shared_bytes + used.static_shared_bytes for launch, used in pairs),
         barriers=max(used.barriers for _, used in pairs),
         threads=max(launch.threads for launch, _ in pairs),
-        occupancy=round(min(shares), 3),
+        occupancy=round(built.fit.occupancy, 3),
     )
+
+
+def _estimate(built: Built) -> Estimate | None:
+    """Return what the schedule was chosen by."""
+    if built.fit is None:
+        return None
+    return Estimate(registers=built.fit.expected_registers, occupancy=round(built.fit.expected_occupancy, 3))
 
 
 def _summary(request: CompileRequest, built: Built, diagnostics: tuple[Diagnostic, ...]) -> str:
@@ -243,7 +219,7 @@ def _summary(request: CompileRequest, built: Built, diagnostics: tuple[Diagnosti
     name = built.compiled.kernel.name
     if built.build is None:
         return f"`{name}` stopped after `{request.stop_after}`; next: --from with what it printed"
-    resources = _resources(built, request.target)
+    resources = _resources(built)
     used = f": {resources.registers} registers, {resources.spill_bytes} bytes spilled" if resources is not None else ""
     return f"`{name}` is compiled for {request.target}{used}; next: verify"
 
@@ -265,7 +241,7 @@ def _key(request: CompileRequest, cache: Cache) -> str:
             target=request.target,
             schedule=schedule,
             numerics=request.numerics,
-            package=package_digest(cache),
+            package=loaded_digest(cache),
         )
     )
 

@@ -119,6 +119,13 @@ class Resources(Record):
     occupancy: float
 
 
+class Estimate(Record):
+    """What the schedule was expected to use, to hold against `Resources`."""
+
+    registers: int
+    occupancy: float
+
+
 class Roofline(Record):
     """The least a kernel must move and compute at these sizes; None where a size is not given."""
 
@@ -135,6 +142,7 @@ class CompileResult(Result):
     signature: str | None = None
     schedule: dict[str, Any] | None = None
     resources: Resources | None = None
+    estimate: Estimate | None = None
     roofline: Roofline | None = None
     proofs: ProofCounts | None = None
     timings_ms: dict[str, float] = Field(default_factory=dict)

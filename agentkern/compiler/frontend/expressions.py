@@ -31,7 +31,7 @@ from agentkern.diagnostics import Edit, Fix
 from agentkern.dsl.dtypes import DTYPES
 
 # Names of agentkern that are neither operations nor dtypes nor numbers.
-STRUCTURE = ("In", "Out", "kernel", "grid", "each", "static_int", "static_bool", "static_float", "Kernel")
+STRUCTURE = ("In", "Out", "kernel", "grid", "each", "static_int", "static_bool", "static_float", "Kernel", "compile")
 NUMBERS = {"inf": float("inf"), "nan": float("nan")}
 PUBLIC = (*OPERATIONS, *DTYPES, *NUMBERS, *STRUCTURE)
 

@@ -62,6 +62,13 @@ def _slice(op: Op, frame: Frame) -> Raw:
     return source[tuple(picks)]
 
 
+def _extend(op: Op, frame: Frame) -> Raw:
+    source, type_ = frame.array(op.operands[0]), result_type(op)
+    whole = np.full(frame.shape(type_.shape), constant(type_.dtype.name, op.attrs["value"]))
+    whole[tuple(slice(0, present) for present in source.shape)] = source
+    return whole
+
+
 def _index(op: Op, frame: Frame) -> Raw:
     block = frame.block(op.operands[0])
     return np.arange(block.start, block.stop, dtype=np.int64)
@@ -130,6 +137,7 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "reshape": _reshape,
     "transpose": _transpose,
     "slice": _slice,
+    "extend": _extend,
     "index": _index,
     "ordinal": _ordinal,
     "start": _start,

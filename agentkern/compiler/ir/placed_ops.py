@@ -1,4 +1,4 @@
-"""Operations that passes introduce: streaming, layout conversion, division by a reciprocal.
+"""Operations that passes introduce: streaming, layout conversion, division by a reciprocal, blocks made whole.
 
 `stream` walks one axis of the grid's values in chunks: its region computes tiles over the chunk's block and ends in
 `yield`; result k is the reduction `kinds[k]` over axis `axes[k]` of yielded tile k, over the whole axis, in the fixed
@@ -35,6 +35,16 @@ def _convert(op: Op) -> str | None:
     return None
 
 
+def _extend(op: Op) -> str | None:
+    source, result = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(result, TileType)
+    if source.dtype is not result.dtype or source.rank != result.rank:
+        return f"{source} extended is not {result}"
+    pairs = zip(source.shape, result.shape, strict=True)
+    kept = all(new == old or not isinstance(old, int) for old, new in pairs)
+    return None if kept else "an axis that is not a block's is extended"
+
+
 def _divide(op: Op) -> str | None:
     types = {v.type for v in (*op.operands, op.result)}
     return None if len(types) == 1 else "operands and result differ in type"
@@ -57,6 +67,17 @@ _ROWS = (
         frozenset({"move"}),
         _convert,
         "the same elements in another layout",
+    ),
+    OpSpec(
+        "extend",
+        TILE,
+        1,
+        1,
+        {"value": True},
+        0,
+        frozenset({"elementwise"}),
+        _extend,
+        "a block's tile at its whole extent; positions that the tile lacks hold `value`",
     ),
     OpSpec("reciprocal", _ALL, 1, 1, {}, 0, _ELEMENT, _divide, "1 / x correctly rounded, for `divide_by`"),
     OpSpec("divide_by", _ALL, 3, 1, {}, 0, _ELEMENT, _divide, "a / b given b's reciprocal: the bits of the division"),

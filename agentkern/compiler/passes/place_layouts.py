@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
+from agentkern.compiler.analysis.axes import AxisClasses, axis_classes, reshape_groups
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order import SumOrder, sum_order
 from agentkern.compiler.ir.tables import OPS
@@ -233,6 +233,8 @@ class _Placer:
             follows, planned = self.planned(op.operands[0]), self.planned(op.result)
             if planned is None or follows is None or follows != _layout(operands[0]):
                 return None, operands
+            if not _keeps_elements(_tile(op.operands[0]), _tile(op.result)):
+                return None, operands
             return (layout if _same_places(follows, layout) else None), operands
         layout = self.default(op.result)
         if "elementwise" in op.spec.traits:
@@ -308,6 +310,17 @@ def _layout(value: Value) -> Layout:
     text = _tile(value).layout
     assert text is not None
     return parse_layout(text)
+
+
+def _keeps_elements(source: TileType, result: TileType) -> bool:
+    """Whether axes merge or split at extents known here: those of clipped blocks shift elements in a way the run decides."""
+    return all(
+        isinstance(type_.shape[axis], int)
+        for old, new in reshape_groups(source.shape, result.shape)
+        for type_, group, other in ((source, old, new), (result, new, old))
+        for axis in group[1:]
+        if other
+    )
 
 
 def _same_places(before: Layout, after: Layout) -> bool:

@@ -1,16 +1,20 @@
 """Make every reduction run over one axis.
 
 Order-free reductions over several axes go one axis after the other. Sums and products over several axes are flattened
-row-major, as the order module says: the axes are brought together, merged, and reduced as one.
+row-major over the axes' static extents, as the order module says: blocks that may be clipped are made whole with
+identities, the axes are brought together, merged, and reduced as one.
 """
 
+from collections.abc import Mapping
+
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Builder, Kernel, Op, Value
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Value, walk
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
-from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.rewrite import rewrite
 
-_ORDERED = ("sum", "prod")
+_IDENTITIES: Mapping[str, float] = {"sum": -0.0, "prod": 1.0}
+"""What an absent position counts as, for the reductions whose order matters."""
 
 
 def _tile(value: Value) -> TileType:
@@ -34,9 +38,29 @@ def _one_by_one(op: Op, axes: tuple[int, ...], builder: Builder) -> Value:
     return value
 
 
-def _flattened(op: Op, axes: tuple[int, ...], builder: Builder) -> Value:
-    """Merge the axes into one, in the place of the last of them, and reduce it."""
+def _written_blocks(kernel: Kernel) -> dict[str, int]:
+    """The written size of every block variable that has one, by the name of its present extent."""
+    types = [arg.type for op in walk(kernel.body) for region in op.regions for arg in region.args]
+    return {t.name: t.block for t in types if isinstance(t, BlockType) and t.block is not None}
+
+
+def _made_whole(op: Op, axes: tuple[int, ...], blocks: Mapping[str, int], builder: Builder) -> Value:
+    """The operand with the reduced axes at their static extents.
+
+    A block has an element at least, so identities never stand in for a sum of nothing.
+    """
     value = op.operands[0]
+    source = _tile(value)
+    whole = tuple(dims.substitute(e, blocks) if a in axes else e for a, e in enumerate(source.shape))
+    if whole == source.shape:
+        return value
+    attrs = {"value": _IDENTITIES[op.name]}
+    return builder.value("extend", (value,), source.with_shape(whole), attrs, value.name)
+
+
+def _flattened(op: Op, axes: tuple[int, ...], blocks: Mapping[str, int], builder: Builder) -> Value:
+    """Merge the axes into one, in the place of the last of them, and reduce it."""
+    value = _made_whole(op, axes, blocks, builder)
     source = _tile(value)
     kept = [a for a in range(source.rank) if a not in axes]
     includes_last = axes[-1] == source.rank - 1
@@ -51,7 +75,7 @@ def _flattened(op: Op, axes: tuple[int, ...], builder: Builder) -> Value:
     return _reduce(op.name, joined, axis, TileType(_tile(op.result).dtype, rest), False, builder)
 
 
-def _rule(op: Op, builder: Builder) -> tuple[Value, ...] | None:
+def _rule(op: Op, blocks: Mapping[str, int], builder: Builder) -> tuple[Value, ...] | None:
     if op.name not in REDUCTIONS:
         return None
     axes = op.attrs["axes"]
@@ -67,8 +91,8 @@ def _rule(op: Op, builder: Builder) -> tuple[Value, ...] | None:
     numbers = tuple(int(a) for a in axes)
     if not numbers:
         return (op.operands[0],)
-    ordered = op.name in _ORDERED and result.dtype.is_float
-    value = (_flattened if ordered else _one_by_one)(op, numbers, builder)
+    ordered = op.name in _IDENTITIES and result.dtype.is_float
+    value = _flattened(op, numbers, blocks, builder) if ordered else _one_by_one(op, numbers, builder)
     if _tile(value).shape != result.shape:
         value = builder.value("reshape", (value,), result, None, op.result.name)
     return (value,)
@@ -76,4 +100,5 @@ def _rule(op: Op, builder: Builder) -> tuple[Value, ...] | None:
 
 def split_reductions(kernel: Kernel) -> Kernel:
     """One axis for every reduction."""
-    return rewrite(kernel, _rule)
+    blocks = _written_blocks(kernel)
+    return rewrite(kernel, lambda op, builder: _rule(op, blocks, builder))

@@ -40,7 +40,7 @@ class _Search:
 
     def _clauses_hold(self, depth: int) -> bool:
         try:
-            return all(any(number(m, self.values) >= 0 for m in clause) for clause in self.ready[depth])
+            return all(any([number(m, self.values) >= 0 for m in clause]) for clause in self.ready[depth])
         except ZeroDivisionError:
             return False
 

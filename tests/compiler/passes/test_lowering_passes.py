@@ -110,7 +110,7 @@ def test_layouts_cover_their_tiles(extent: int) -> None:
 
 def test_sums_lanes_and_warps_stay_inside_the_orders_partials() -> None:
     body = "def k(x: ak.In[ak.f32, H, M], o: ak.Out[ak.f32, M]):\n    for m in ak.grid(M):\n        o[m] = ak.sum(x[:, m], axis=0)\n"
-    kernel = placed(body, H=1000)
+    kernel = placed(body, H=256)
     type_ = ops(kernel, "sum")[0].operands[0].type
     assert isinstance(type_, TileType)
     assert type_.layout is not None
@@ -144,3 +144,19 @@ def test_tile_larger_than_the_registers_is_unsupported() -> None:
     )
     with pytest.raises(UnsupportedError, match="does not fit the registers"):
         placed(body)
+
+
+COLUMN = "def k(x: ak.In[ak.f32, H, M], o: ak.Out[ak.f32, M]):\n    for m in ak.grid(M):\n        o[m] = ak.sum(x[:, m], axis=0)\n"
+
+
+def test_column_longer_than_a_panel_is_streamed() -> None:
+    assert ops(streamed(COLUMN, H=256), "stream") == []
+    assert len(ops(streamed(COLUMN, H=257), "stream")) == 1
+
+
+def test_two_long_columns_of_one_grid_are_kept() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, H, M], y: ak.In[ak.f32, G, M], o: ak.Out[ak.f32, M]):\n    for m in ak.grid(M):\n"
+        "        o[m] = ak.sum(x[:, m], axis=0) + ak.sum(y[:, m], axis=0)\n"
+    )
+    assert ops(streamed(body, H=300, G=400), "stream") == []

@@ -178,7 +178,24 @@ class Elements:
             total = function.index.add(function.coordinate(layout, 0, register), start)
             return function.index.value(total, scalar)
         operands = tuple(self.element(v, register) for v in op.operands)
+        if op.name == "extend":
+            return self._extended(op, operands[0], register)
         return function.builder.value(op.name, operands, scalar, op.attrs, op.result.name)
+
+    def _extended(self, op: Op, element: Value, register: int | Value) -> Value:
+        """The element, or the value of absent positions where its tile does not reach."""
+        function = self.function
+        source, result = op.operands[0].type, op.result.type
+        assert isinstance(source, TileType) and isinstance(result, TileType)
+        layout = function.layout(op.result)
+        present: Value | None = None
+        for axis in range(source.rank):
+            if source.shape[axis] != result.shape[axis]:
+                present = function.index.both(present, function.inside(source, layout, axis, register))
+        assert present is not None
+        scalar = TileType(result.dtype)
+        absent = function.builder.value("constant", (), scalar, {"value": op.attrs["value"]})
+        return function.builder.value("where", (present, element, absent), scalar, None, op.result.name)
 
     def emit_pairs(self, op: Op) -> None:
         """A narrowing cast, two registers at a time."""

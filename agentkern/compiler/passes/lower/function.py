@@ -18,6 +18,13 @@ from agentkern.compiler.passes.lower.arithmetic import I32, I64, IndexBuilder
 from agentkern.dsl.dtypes import DType
 
 
+def named(value: int | Value, name: str) -> int | Value:
+    """The value, called `name` in the printed code unless it has a name already."""
+    if isinstance(value, Value):
+        value.name = value.name or name
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class BlockState:
     """A block of the moment: first index (i64) and how many of its indices exist (i32 or a number)."""
@@ -149,7 +156,7 @@ class FunctionLowering:
             known = self.index.add(
                 self._number_part(self.lane, layout.lanes, axis), self._number_part(self.warp, layout.warps, axis)
             )
-            self.bases[layout, axis] = known
+            self.bases[layout, axis] = named(known, "at")
         return known
 
     def _number_part(self, number: int | Value, digits: tuple[Digit, ...], axis: int) -> int | Value:

@@ -12,7 +12,7 @@ from agentkern.compiler.layout.layout import REPLICATED, Layout
 from agentkern.compiler.passes.grid_axes import Access, access_of, aligned_elems
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.elements import Elements
-from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+from agentkern.compiler.passes.lower.function import FunctionLowering, named, use_location
 
 MAX_OFFSET = 2**31 - 1
 
@@ -91,7 +91,7 @@ def _offset(function: FunctionLowering, place: _Place, layout: Layout, register:
             total = function.index.add(total, _wide_product(function, coordinate, stride))
         else:
             total = function.index.add(total, function.index.multiply(coordinate, stride))
-    return total
+    return named(total, "offset")
 
 
 def _access_width(place: _Place, layout: Layout) -> int:
@@ -149,9 +149,10 @@ def _accesses(
         with function.when(whole):
             _one(function, name, place, layout, array, register, width)
         assert whole is not None
+        named(whole, "whole")
         partly = function.builder.value("not", (whole,), whole.type)
         with function.when(partly), function.loop(0, width, unroll=True, name="e") as element:
-            single = function.index.add(register, element)
+            single = named(function.index.add(register, element), "one")
             with function.when(function.inside(type_, layout, axis, single)):
                 _one(function, name, place, layout, array, single, 1)
 
@@ -178,7 +179,8 @@ def lower_load(function: FunctionLowering, op: Op) -> None:
     assert isinstance(type_, TileType)
     layout = function.layout(op.result)
     clipped = any(function.is_clipped(type_, layout, axis) for axis in range(layout.rank))
-    array = function.registers(type_.dtype, layout.register_count, op.result.name, 0 if clipped else None)
+    name = op.result.name or f"{op.operands[0].name}_tile"
+    array = function.registers(type_.dtype, layout.register_count, name, 0 if clipped else None)
     _accesses(function, op, type_, layout, array, None)
     function.held[op.result] = array if layout.register_count > 1 else function.get(array, 0)
 

@@ -17,7 +17,7 @@ from agentkern.compiler.ir.order import SumOrder
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import WARP_LANES, Digit, Layout
 from agentkern.compiler.passes.lower.arithmetic import BOOL
-from agentkern.compiler.passes.lower.function import FunctionLowering
+from agentkern.compiler.passes.lower.function import FunctionLowering, named
 from agentkern.dsl.dtypes import DType
 
 Where = Literal["register", "lane", "warp"]
@@ -187,7 +187,7 @@ class Tree:
 
     def combine(self, a: Value, b: Value) -> Value:
         """One step of the tree."""
-        return self.function.builder.value(COMBINE[self.plan.kind], (a, b), self.scalar)
+        return self.function.builder.value(COMBINE[self.plan.kind], (a, b), self.scalar, None, self.plan.kind)
 
     def run(self, slots: dict[int, Value]) -> dict[int, Value]:
         """Values by number with every bit combined; each thread ends with the whole result."""
@@ -222,7 +222,7 @@ class Tree:
         one = function.registers(self.scalar.dtype, 1, "mine")
         if function.loop_depth:
             function.barrier()
-        thread = index.add(index.multiply(function.warp, WARP_LANES), function.lane)
+        thread = named(index.add(index.multiply(function.warp, WARP_LANES), function.lane), "slot")
         for number, value in enumerate(slots.values()):
             function.set(one, 0, value)
             operands = (buffer, index.value(index.add(thread, number * stride)), one, index.value(0))
@@ -230,7 +230,7 @@ class Tree:
         function.barrier()
         own = function.warp
         for mask in masks:
-            own = self._cleared(own, mask)
+            own = named(self._cleared(own, mask), "first_warp")
         return {slot: self._gathered(buffer, own, masks, number * stride) for number, slot in enumerate(slots)}
 
     def _cleared(self, warp: int | Value, mask: int) -> int | Value:

@@ -1,0 +1,142 @@
+"""Compile results as cache entries: plain parts that need neither pickle nor trust.
+
+The TILE kernel is kept as its text, which reads back. `legal` is not kept. Only results without diagnostics are stored,
+so that an answer never loses a warning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.driver import CompileResult
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
+from agentkern.compiler.proofs import ProofReport
+from agentkern.compiler.proofs.records import ProofRecord
+from agentkern.compiler.schedule import ScheduleError, schedule_from_json
+from agentkern.dsl.dtypes import DTYPES
+
+_TEXT = "text "
+
+
+def can_store(result: CompileResult) -> bool:
+    """Whether everything in a result survives storing."""
+    is_whole = result.status == "ok" and result.abi is not None and result.schedule is not None
+    return is_whole and not result.diagnostics and all(r.counterexample is None for r in result.proofs.records)
+
+
+def encode_program(result: CompileResult) -> dict[str, bytes]:
+    """Return the parts of a result that `can_store` allows."""
+    assert result.abi is not None and result.schedule is not None
+    meta = {
+        "abi": _abi(result.abi),
+        "schedule": result.schedule.to_json(),
+        "lines": list(result.lines.items()),
+        "proofs": [asdict(record) for record in result.proofs.records],
+        "kernel_id": result.kernel_id,
+        "registers": result.registers,
+    }
+    texts = {f"{_TEXT}{name}": text.encode() for name, text in result.texts.items()}
+    return {"meta": json.dumps(meta).encode(), **texts}
+
+
+def decode_program(parts: Mapping[str, bytes]) -> CompileResult | None:
+    """Return the stored result; None for an entry that does not read back."""
+    try:
+        return _decoded(parts)
+    except (KeyError, ValueError, TypeError, IrSyntaxError, ScheduleError):
+        return None
+
+
+def _decoded(parts: Mapping[str, bytes]) -> CompileResult:
+    meta: dict[str, Any] = json.loads(parts["meta"])
+    texts = {name.removeprefix(_TEXT): data.decode() for name, data in parts.items() if name.startswith(_TEXT)}
+    return CompileResult(
+        status="ok",
+        diagnostics=(),
+        kernel=parse_kernel(texts["ir"]),
+        texts=texts,
+        lines=dict(meta["lines"]),
+        abi=_read_abi(meta["abi"]),
+        schedule=schedule_from_json(meta["schedule"]),
+        proofs=ProofReport(tuple(_read_record(record) for record in meta["proofs"])),
+        kernel_id=meta["kernel_id"],
+        registers=meta["registers"],
+    )
+
+
+def _read_record(data: dict[str, Any]) -> ProofRecord:
+    location = data["location"]
+    tuples: dict[str, Any] = {
+        "location": tuple(location) if location is not None else None,
+        "assumptions": tuple(data["assumptions"]),
+    }
+    return ProofRecord(**(data | tuples))
+
+
+def _abi(abi: KernelAbi) -> dict[str, object]:
+    return {
+        "name": abi.name,
+        "params": [_param(param) for param in abi.params],
+        "sizes": [asdict(size) for size in abi.sizes],
+        "statics": abi.statics,
+        "launches": [
+            asdict(launch)
+            | {"blocks": _extent(launch.blocks), "arguments": [_argument(argument) for argument in launch.arguments]}
+            for launch in abi.launches
+        ],
+        "variant": asdict(abi.variant),
+    }
+
+
+def _param(param: TensorParam | ScalarParam) -> dict[str, object]:
+    if isinstance(param, ScalarParam):
+        return {"name": param.name, "dtype": param.dtype.name, "default": param.default}
+    shape = [_extent(extent) for extent in param.shape]
+    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access}
+
+
+def _argument(argument: Argument) -> dict[str, object]:
+    return asdict(argument) | {"dtype": argument.dtype.name}
+
+
+def _extent(extent: int | Dim) -> int | str:
+    return extent if isinstance(extent, int) else str(extent)
+
+
+def _read_extent(data: int | str) -> int | Dim:
+    return data if isinstance(data, int) else dims.parse(data)
+
+
+def _read_abi(data: dict[str, Any]) -> KernelAbi:
+    variant = data["variant"]
+    return KernelAbi(
+        name=data["name"],
+        params=tuple(_read_param(param) for param in data["params"]),
+        sizes=tuple(SizeInfo(**size) for size in data["sizes"]),
+        statics=tuple((name, value) for name, value in data["statics"]),
+        launches=tuple(_read_launch(launch) for launch in data["launches"]),
+        variant=Variant(tuple(variant["strided"]), variant["alignment"]),
+    )
+
+
+def _read_param(data: dict[str, Any]) -> TensorParam | ScalarParam:
+    dtype = DTYPES[data["dtype"]]
+    if "shape" not in data:
+        return ScalarParam(data["name"], dtype, data["default"])
+    return TensorParam(data["name"], dtype, tuple(_read_extent(extent) for extent in data["shape"]), data["access"])
+
+
+def _read_launch(data: dict[str, Any]) -> Launch:
+    arguments = tuple(
+        Argument(**dict(argument, dtype=DTYPES[argument["dtype"]], box=tuple(argument["box"])))
+        for argument in data["arguments"]
+    )
+    read: dict[str, Any] = {"blocks": _read_extent(data["blocks"]), "arguments": arguments}
+    return Launch(**(data | read))

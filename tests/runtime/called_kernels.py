@@ -1,0 +1,31 @@
+"""Kernels that tests call as functions."""
+
+import agentkern as ak
+
+T = ak.dim("T")
+H = ak.static("H")
+
+
+@ak.kernel
+def scale_rows(x: ak.In[ak.f32, T, H], factor: ak.f32, out: ak.Out[ak.f32, T, H], bias: ak.f32 = 0.0):
+    for t in ak.grid(T):
+        out[t, :] = x[t, :] * factor + bias
+
+
+@ak.kernel
+def widen(x: ak.In[ak.bf16, T], wide: ak.Out[ak.f32, T], negative: ak.Out[ak.bool, T]):
+    for t in ak.grid(T):
+        wide[t] = x[t].to(ak.f32)
+        negative[t] = x[t] < 0.0
+
+
+@ak.kernel
+def power(x: ak.In[ak.f32, T], out: ak.Out[ak.f32, T], squared: ak.static_bool = False):
+    for t in ak.grid(T):
+        out[t] = x[t] * x[t] if squared else x[t]
+
+
+@ak.kernel
+def past_the_edge(x: ak.In[ak.f32, T], out: ak.Out[ak.f32, T]):
+    for t in ak.grid(T):
+        out[t] = x[t] + missing  # noqa: F821 - what the test is about
