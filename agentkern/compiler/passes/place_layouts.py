@@ -313,7 +313,7 @@ def _layout(value: Value) -> Layout:
 
 
 def _keeps_elements(source: TileType, result: TileType) -> bool:
-    """Whether axes merge or split at extents known here: those of clipped blocks shift elements in a way the run decides."""
+    """Whether axes merge or split at extents known here; clipped blocks shift elements as only the run knows."""
     return all(
         isinstance(type_.shape[axis], int)
         for old, new in reshape_groups(source.shape, result.shape)
