@@ -11,7 +11,7 @@ from agentkern.compiler.targets.instructions_barriers import REGISTER_COUNTS
 from agentkern.compiler.targets.instructions_index import find_instruction, instruction_names
 from tests.gpu.copy_cases import bulk_load_case, bulk_store_case, random_words
 from tests.gpu.instruction_case import Case, Kernel, as_bytes, words_of
-from tests.gpu.product_cases import wgmma_case
+from tests.gpu.product_cases import integer_product, wgmma_case
 
 LANES = 32
 CLUSTER = "__cluster_dims__(2, 1, 1)"
@@ -258,7 +258,7 @@ def wgmma_order_cases() -> Iterator[Case]:
     """Fence, commit, waits and pins of products."""
     product = find_instruction("ak_wgmma_m64n8k16_f32_bf16_ss")
     assert product is not None
-    one = wgmma_case(product, 128, 1, adds=True)
+    one = wgmma_case(product, integer_product(product, 1), 128)
     for name in instruction_names():
         row = find_instruction(name)
         if row is None or row.family != "wgmma_order":

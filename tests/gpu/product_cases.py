@@ -102,30 +102,33 @@ def shared_operand(stored: NDArray[np.generic], major: str, width: int) -> Share
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Operands of one product and its result, as integers."""
+    """Operands as stored, a (m, k) and b (k, n), with accumulator and result as 32-bit words, (m, n)."""
 
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    c: NDArray[np.int64]
+    label: str
+    a: NDArray[np.generic]
+    b: NDArray[np.generic]
+    c: NDArray[np.uint32]
+    d: NDArray[np.uint32]
+    adds: bool = True
 
-    def result(self, *, adds: bool) -> NDArray[np.int64]:
-        """The product, with the accumulator or without."""
-        return self.a @ self.b + (self.c if adds else 0)
 
-
-def product_of(row: Instruction, seed: int) -> Product:
-    """Random operands of a row."""
+def integer_product(row: Instruction, seed: int, *, adds: bool = True) -> Product:
+    """Random small integers, whose sums are exact."""
     a, b, d = (row.operand(role) for role in ("a", "b", "d"))
+    left, right = small_integers(a.dtype, a.shape, seed), small_integers(b.dtype, b.shape, seed + 1)
     c = np.random.default_rng(seed + 2).integers(-100, 101, d.shape)
-    return Product(small_integers(a.dtype, a.shape, seed), small_integers(b.dtype, b.shape, seed + 1), c)
+    accumulator = np.float32 if d.dtype == "f32" else np.int32
+    before, after = c.astype(accumulator), (left @ right + (c if adds else 0)).astype(accumulator)
+    label = f"integers{'' if adds else ', no accumulator'}"
+    stored = codes(a.dtype, left), codes(b.dtype, right)
+    return Product(label, *stored, before.view(np.uint32), after.view(np.uint32), adds)
 
 
-def accumulator_words(row: Instruction, values: NDArray[np.int64], threads: int) -> Words:
-    """Accumulator registers of integers."""
+def accumulator_words(row: Instruction, words: NDArray[np.uint32], threads: int) -> Words:
+    """Accumulator registers."""
     d = row.operand("d")
     assert d.fragment is not None
-    stored = values.astype(np.float32 if d.dtype == "f32" else np.int32)
-    return fragment_words(d.fragment, stored, threads)
+    return fragment_words(d.fragment, words, threads)
 
 
 def mma_kernel(row: Instruction) -> Kernel:
@@ -144,21 +147,27 @@ for (int i = 0; i < 4; ++i) ak_st_u32(out + i * 32 + t, {back}(d[i]));
     return Kernel(f"t_{row.name}", body)
 
 
+def mma_case(row: Instruction, product: Product) -> Case:
+    """One product of a warp."""
+    a, b = row.operand("a"), row.operand("b")
+    assert a.fragment is not None and b.fragment is not None
+    words = words_of(
+        fragment_words(a.fragment, product.a, 32),
+        fragment_words(b.fragment, product.b, 32),
+        accumulator_words(row, product.c, 32),
+    )
+    return Case(row.name, product.label, mma_kernel(row), words, as_bytes(accumulator_words(row, product.d, 32)))
+
+
+def rows_of(family: str) -> list[Instruction]:
+    """All rows of a family."""
+    rows = (find_instruction(name) for name in instruction_names())
+    return [row for row in rows if row is not None and row.family == family]
+
+
 def mma_cases() -> Iterator[Case]:
     """Every row of `mma.sync`."""
-    for name in instruction_names():
-        row = find_instruction(name)
-        if row is None or row.family != "mma":
-            continue
-        a, b, product = row.operand("a"), row.operand("b"), product_of(row, seed=len(name))
-        assert a.fragment is not None and b.fragment is not None
-        words = words_of(
-            fragment_words(a.fragment, codes(a.dtype, product.a), 32),
-            fragment_words(b.fragment, codes(b.dtype, product.b), 32),
-            accumulator_words(row, product.c, 32),
-        )
-        expected = as_bytes(accumulator_words(row, product.result(adds=True), 32))
-        yield Case(name, "integers", mma_kernel(row), words, expected)
+    return (mma_case(row, integer_product(row, seed=7 * i)) for i, row in enumerate(rows_of("mma")))
 
 
 def wgmma_kernel(row: Instruction) -> Kernel:
@@ -202,17 +211,16 @@ for (int i = 0; i < {d.count}; ++i) ak_st_u32(out + i * 128 + t, {back}(d[i]));
     return Kernel(f"t_{row.name}", body, threads=128, shared_bytes=48 * 1024)
 
 
-def wgmma_case(row: Instruction, width: int, seed: int, *, adds: bool) -> Case:
-    """One product with both shared operands in one swizzle."""
-    a, b, product = row.operand("a"), row.operand("b"), product_of(row, seed)
-    stored_a, stored_b = codes(a.dtype, product.a), codes(b.dtype, product.b)
+def wgmma_case(row: Instruction, product: Product, width: int) -> Case:
+    """One product of a warpgroup with both shared operands in one swizzle."""
+    a, b = row.operand("a"), row.operand("b")
     assert b.major is not None
-    right = shared_operand(np.ascontiguousarray(stored_b.T), b.major, width)
+    right = shared_operand(np.ascontiguousarray(product.b.T), b.major, width)
     if a.major is None:
         assert a.fragment is not None
-        left, registers = None, fragment_words(a.fragment, stored_a, 128)
+        left, registers = None, fragment_words(a.fragment, product.a, 128)
     else:
-        left, registers = shared_operand(stored_a, a.major, width), np.zeros(0, np.uint32)
+        left, registers = shared_operand(product.a, a.major, width), np.zeros(0, np.uint32)
     left_bytes = 0 if left is None else left.image.size
     header = np.zeros(HEADER_WORDS, np.uint32)
     images = ([] if left is None else [left.image]) + [right.image]
@@ -220,20 +228,18 @@ def wgmma_case(row: Instruction, width: int, seed: int, *, adds: bool) -> Case:
         header[1:5] = left.start, left.leading_bytes, left.stride_bytes, left.swizzle_code
     header[0] = sum(image.size for image in images) // 4
     header[5:9] = left_bytes + right.start, right.leading_bytes, right.stride_bytes, right.swizzle_code
-    header[9] = adds
+    header[9] = product.adds
     words = words_of(header, *images, accumulator_words(row, product.c, 128), registers)
-    expected = as_bytes(accumulator_words(row, product.result(adds=adds), 128))
-    label = f"swizzle {width}{'' if adds else ', no accumulator'}"
-    return Case(row.name, label, wgmma_kernel(row), words, expected)
+    expected = as_bytes(accumulator_words(row, product.d, 128))
+    return Case(row.name, f"{product.label}, swizzle {width}", wgmma_kernel(row), words, expected)
 
 
 def wgmma_cases(row: Instruction) -> Iterator[Case]:
     """A row in every swizzle; once without the accumulator."""
     for seed, width in enumerate(SWIZZLES):
-        yield wgmma_case(row, width, 10 * seed, adds=width != 64)
+        yield wgmma_case(row, integer_product(row, 10 * seed, adds=width != 64), width)
 
 
 def wgmma_rows() -> list[Instruction]:
     """All product rows of a warpgroup."""
-    rows = (find_instruction(name) for name in instruction_names())
-    return [row for row in rows if row is not None and row.family == "wgmma"]
+    return rows_of("wgmma")

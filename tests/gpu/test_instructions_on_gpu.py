@@ -1,7 +1,8 @@
 """Every row of the instruction tables on the GPU: each lane writes what it holds, compared with what the row says.
 
 Layouts of registers, canonical layouts of shared memory, swizzles, edges of tensors, phases of barriers: all expected
-bytes are made from the tables and by NumPy, none by code of the simulator.
+bytes are made from the tables and by NumPy, none by code of the simulator. Products are compared over adversarial inputs
+too, with the bits of the probes' model.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from agentkern.compiler.targets.instructions_index import find_instruction, inst
 from agentkern.runtime.driver import Driver, DriverError, driver
 from tests.gpu.instruction_case import Bytes, Case, filled
 from tests.gpu.instruction_pack import cases_of, cubins
+from tests.gpu.product_bits import ProductModel
+from tests.gpu.product_cases import rows_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.toolchain]
 STREAM = 0
@@ -100,3 +103,20 @@ def test_row_does_what_the_table_says(runner: Runner, name: str):
     cases = cases_of(name)
     assert cases
     assert [d for d in (difference(runner.run(case), case) for case in cases) if d is not None] == []
+
+
+PRODUCTS = [row for family in ("mma", "wgmma") for row in rows_of(family)]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> ProductModel:
+    return ProductModel(tmp_path_factory.mktemp("product_model"))
+
+
+@pytest.mark.parametrize("number", range(len(PRODUCTS)), ids=lambda number: PRODUCTS[number].name)
+def test_product_has_the_bits_of_the_model(runner: Runner, model: ProductModel, number: int):
+    row = PRODUCTS[number]
+    if not row.exists_on(runner.target):
+        pytest.skip(f"not on {runner.target}")
+    runs = list(model.cases(row, number))
+    assert [d for d in (difference(runner.run(case), case) for case in runs) if d is not None] == []
