@@ -7,15 +7,18 @@ returns a `SimulatorReport` with what went wrong: bounds, alignment, races, unin
 
 from agentkern.runtime.simulator.module import LaunchError, SimulatorModule, build, kernel_names
 from agentkern.runtime.simulator.records import (
+    BarrierState,
     BlockOrder,
     Buffer,
     Checks,
+    Completion,
     Finding,
     FindingKind,
     OtherAccess,
     SimulatorOptions,
     SimulatorReport,
     SimulatorStats,
+    TensorMapArgument,
     ThreadOrder,
     WaitGroup,
 )
@@ -27,9 +30,11 @@ from agentkern.runtime.simulator.toolchain import (
 )
 
 __all__ = [
+    "BarrierState",
     "BlockOrder",
     "Buffer",
     "Checks",
+    "Completion",
     "Finding",
     "FindingKind",
     "LaunchError",
@@ -41,6 +46,7 @@ __all__ = [
     "SimulatorReport",
     "SimulatorStats",
     "SimulatorUnavailableError",
+    "TensorMapArgument",
     "ThreadOrder",
     "WaitGroup",
     "build",

@@ -14,6 +14,7 @@ _HERE = Path(__file__).parent
 _ENGINE = _HERE / "engine"
 MAX_DIMS = 8
 MAX_THREADS = 1024
+MAX_CLUSTER_BLOCKS = 16
 SMEM_RESERVED_BYTES = 262144
 NO_BUFFER = 0xFFFFFFFF
 SHARED_MEMORY = 0xFFFFFFFE
@@ -30,6 +31,7 @@ _ENGINE_FLAGS = (
     "-fno-threadsafe-statics",
     "-fno-sanitize=undefined",
     "-U_FORTIFY_SOURCE",
+    "-Wno-psabi",
     "-pthread",
 )
 
@@ -52,6 +54,7 @@ class FindingStruct(ctypes.Structure):
         ("other_thread", c_int32),
         ("other_access", c_uint32),
         ("detail", c_uint64),
+        ("values", c_int64 * 2),
     )
 
 
@@ -91,6 +94,13 @@ class WaitStruct(ctypes.Structure):
         ("operation", c_uint32),
         ("line", c_uint32),
         ("mask", c_uint32),
+        ("block", c_uint32),
+        ("barrier_offset", c_int64),
+        ("pending_bytes", c_int64),
+        ("parity", c_uint32),
+        ("phase", c_uint32),
+        ("missing", c_uint32),
+        ("count", c_uint32),
     )
 
 
@@ -121,7 +131,9 @@ class RequestStruct(ctypes.Structure):
         ("thread_order", c_uint32),
         ("block_order", c_uint32),
         ("full_checks", c_uint32),
-        ("reserved", c_uint32),
+        ("asynchronous", c_uint32),
+        ("cluster_blocks", c_uint32),
+        ("completion", c_uint32),
         ("n_findings", c_uint64),
         ("n_unrecorded", c_uint64),
         ("n_waits", c_uint64),
@@ -168,6 +180,6 @@ def load_engine(folder: Path) -> Engine:
 
 @functools.cache
 def _load_engine(folder: Path) -> Engine:
-    inputs = (*sorted(_ENGINE.iterdir()), _HERE / "shim" / "abi.h")
+    inputs = (*sorted(_ENGINE.iterdir()), _HERE / "shim" / "abi.h", _HERE / "shim" / "hopper_abi.h")
     source = f'#include "{_ENGINE / "engine.cpp"}"\n'
     return Engine(build_shared_object(source, (*_ENGINE_FLAGS, *machine_flags()), inputs, folder))

@@ -10,13 +10,14 @@ import ctypes
 import functools
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from agentkern.runtime.simulator.address_space import AddressMap, map_buffers
 from agentkern.runtime.simulator.binding import (
+    MAX_CLUSTER_BLOCKS,
     MAX_THREADS,
     SMEM_RESERVED_BYTES,
     Engine,
@@ -25,12 +26,20 @@ from agentkern.runtime.simulator.binding import (
     WaitStruct,
     load_engine,
 )
-from agentkern.runtime.simulator.records import Buffer, SimulatorOptions, SimulatorReport, SimulatorStats
+from agentkern.runtime.simulator.hopper_names import cluster_blocks, family_definitions, uses_asynchronous
+from agentkern.runtime.simulator.records import (
+    Buffer,
+    SimulatorOptions,
+    SimulatorReport,
+    SimulatorStats,
+    TensorMapArgument,
+)
 from agentkern.runtime.simulator.reports import make_report
 from agentkern.runtime.simulator.toolchain import build_shared_object, machine_flags
 
 _SHIM = Path(__file__).parent / "shim"
 _SHIM_PARTS = ("abi.h", "threads.h", "memory.h", "arithmetic.h", "instructions.h", "entry.h")
+_HOPPER_PARTS = ("hopper_abi.h", "hopper.h")
 _FLAGS = (
     "-std=c++17",
     "-O1",
@@ -56,7 +65,8 @@ _MAX_BLOCKS = (1 << 31) - 1
 # Fault handlers and the engine's state belong to the process.
 _LAUNCH_LOCK = threading.Lock()
 
-Argument: TypeAlias = Buffer | int | float
+Argument: TypeAlias = Buffer | TensorMapArgument | int | float
+_TENSOR_MAP_BYTES = 128
 
 
 class LaunchError(ValueError):
@@ -67,12 +77,15 @@ class LaunchError(ValueError):
 class _Kernel:
     entry: int
     words: tuple[int, ...]
+    cluster_blocks: int
 
 
 class SimulatorModule:
     """The kernels of one .cu text, built for this machine."""
 
-    def __init__(self, library: ctypes.CDLL, engine: Engine, kernels: Sequence[str]) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, int], *, asynchronous: bool = False
+    ) -> None:
         self._library = library  # keeps the code loaded
         self._engine = engine
         self._current = ctypes.c_void_p()
@@ -80,7 +93,8 @@ class SimulatorModule:
         bind.restype = ctypes.c_void_p
         self._smem: int = bind(engine.table, ctypes.byref(self._current))
         engine.protect(self._smem, SMEM_RESERVED_BYTES)
-        self._kernels = {name: _describe(library, name) for name in kernels}
+        self._kernels = {name: _describe(library, name, blocks) for name, blocks in kernels.items()}
+        self._asynchronous = asynchronous
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -98,7 +112,8 @@ class SimulatorModule:
     ) -> SimulatorReport:
         """Run `kernel` on `grid_blocks` blocks of `threads` threads; no blocks is no launch.
 
-        `arguments` follow the kernel's parameters: a Buffer for a pointer, int or float for a scalar.
+        `arguments` follow the kernel's parameters: a Buffer for a pointer, a TensorMapArgument for a tensor map, int or
+        float for a scalar.
         Errors: LaunchError when kernel, arguments or shape do not fit.
         """
         options = options or SimulatorOptions()
@@ -108,11 +123,13 @@ class SimulatorModule:
         if options.blocks is not None and any(not 0 <= block < grid_blocks for block in options.blocks):
             raise LaunchError("`blocks` names a block outside the grid")
         found = self._kernels[kernel]
-        space = map_buffers([argument for argument in arguments if isinstance(argument, Buffer)])
+        _check_clusters(found.cluster_blocks, grid_blocks, options.blocks)
+        space = map_buffers([buffer for argument in arguments if (buffer := _buffer_of(argument)) is not None])
         values = _pack_arguments(kernel, found.words, arguments, space.addresses)
         if grid_blocks == 0 or options.blocks == ():
             return SimulatorReport((), 0, True, SimulatorStats())
-        request = _request(space, options, threads)
+        request = _request(space, options, threads, found.cluster_blocks)
+        request.asynchronous = self._asynchronous
         request.entry = found.entry
         request.arguments = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
         request.current = self._current
@@ -130,31 +147,41 @@ def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
 
     Errors: SimulatorBuildError with the host compiler's log; SimulatorUnavailableError when there is no compiler.
     """
-    kernels = kernel_names(cu_text)
+    kernels, code = kernel_names(cu_text), _code_of(cu_text)
+    asynchronous = uses_asynchronous(code)
+    shim = _shim_text(_SHIM_PARTS)
+    if asynchronous:
+        shim += _shim_text(_HOPPER_PARTS) + f'#line 1 "families"\n{family_definitions(code)}'
     entries = "\n".join(f"AK_SIM_ENTRY({name})" for name in kernels)
-    source = f'{_shim_text()}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
+    source = f'{shim}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
     path = build_shared_object(source, (*_FLAGS, *machine_flags()), (), cache_dir / "simulator")
-    return SimulatorModule(ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), kernels)
+    clusters = {name: cluster_blocks(code, name) for name in kernels}
+    return SimulatorModule(
+        ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), clusters, asynchronous=asynchronous
+    )
 
 
 def kernel_names(cu_text: str) -> tuple[str, ...]:
     """Return the names of the `__global__` functions defined in `cu_text`, in order."""
-    code = _COMMENTS_AND_STRINGS.sub(" ", cu_text)
-    return tuple(dict.fromkeys(match.group(1) for match in _KERNEL.finditer(code)))
+    return tuple(dict.fromkeys(match.group(1) for match in _KERNEL.finditer(_code_of(cu_text))))
+
+
+def _code_of(cu_text: str) -> str:
+    return _COMMENTS_AND_STRINGS.sub(" ", cu_text)
 
 
 @functools.cache
-def _shim_text() -> str:
-    return "".join(f'#line 1 "shim/{part}"\n' + (_SHIM / part).read_text() for part in _SHIM_PARTS)
+def _shim_text(parts: tuple[str, ...]) -> str:
+    return "".join(f'#line 1 "shim/{part}"\n' + (_SHIM / part).read_text() for part in parts)
 
 
-def _describe(library: ctypes.CDLL, name: str) -> _Kernel:
+def _describe(library: ctypes.CDLL, name: str, blocks: int) -> _Kernel:
     signature = library[f"ak_sim_signature_{name}"]
     signature.restype = ctypes.POINTER(ctypes.c_uint32)
     words = signature()
     entry = ctypes.cast(library[f"ak_sim_entry_{name}"], ctypes.c_void_p).value
     assert entry is not None
-    return _Kernel(entry, tuple(words[1 + i] for i in range(words[0])))
+    return _Kernel(entry, tuple(words[1 + i] for i in range(words[0])), blocks)
 
 
 def _check_shape(grid_blocks: int, threads: int, shared_bytes: int) -> None:
@@ -164,6 +191,21 @@ def _check_shape(grid_blocks: int, threads: int, shared_bytes: int) -> None:
         raise LaunchError(f"a block has 32 to {MAX_THREADS} threads in whole warps, not {threads}")
     if not 0 <= shared_bytes <= SMEM_RESERVED_BYTES:
         raise LaunchError(f"a block has at most {SMEM_RESERVED_BYTES} bytes of shared memory, not {shared_bytes}")
+
+
+def _check_clusters(size: int, grid_blocks: int, blocks: tuple[int, ...] | None) -> None:
+    if not 1 <= size <= MAX_CLUSTER_BLOCKS or grid_blocks % size:
+        raise LaunchError(f"clusters of {size} blocks do not fit a grid of {grid_blocks}")
+    groups = zip(*[iter(blocks or ())] * size, strict=False)
+    whole = len(blocks or ()) % size == 0
+    if not whole or any(group != tuple(range(group[0], group[0] + size)) or group[0] % size for group in groups):
+        raise LaunchError(f"`blocks` names parts of clusters of {size} blocks")
+
+
+def _buffer_of(argument: Argument) -> Buffer | None:
+    if isinstance(argument, TensorMapArgument):
+        return argument.buffer
+    return argument if isinstance(argument, Buffer) else None
 
 
 def _pack_arguments(
@@ -176,12 +218,22 @@ def _pack_arguments(
     packed: list[ctypes.Array[ctypes.c_char]] = []
     for position, (word, argument) in enumerate(zip(words, arguments, strict=True)):
         size = word & 0xFF
+        if isinstance(argument, TensorMapArgument):
+            packed.append(_tensor_map(argument, next(pending), size, f"argument {position} of `{kernel}`"))
+            continue
         if isinstance(argument, Buffer) != bool(word & _POINTER):
             wanted = "a Buffer" if word & _POINTER else "a number"
             raise LaunchError(f"argument {position} of `{kernel}` is {wanted}, not {argument!r}")
         value: int | float = next(pending) if isinstance(argument, Buffer) else argument
         packed.append(ctypes.create_string_buffer(_scalar_bytes(value, size, bool(word & _FLOATING)), size))
     return packed
+
+
+def _tensor_map(argument: TensorMapArgument, address: int, size: int, name: str) -> ctypes.Array[ctypes.c_char]:
+    words = argument.encode(address)
+    if size != _TENSOR_MAP_BYTES or len(words) != _TENSOR_MAP_BYTES:
+        raise LaunchError(f"{name} has {size} bytes and its tensor map {len(words)}; a tensor map has 128")
+    return ctypes.create_string_buffer(words, size)
 
 
 def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:
@@ -194,7 +246,7 @@ def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:
     return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
 
-def _request(space: AddressMap, options: SimulatorOptions, threads: int) -> RequestStruct:
+def _request(space: AddressMap, options: SimulatorOptions, threads: int, cluster_blocks: int) -> RequestStruct:
     request = RequestStruct(
         n_threads=threads,
         n_regions=len([region for region in space.regions if region.n_windows]),
@@ -203,7 +255,7 @@ def _request(space: AddressMap, options: SimulatorOptions, threads: int) -> Requ
         regions=space.regions,
         windows=space.windows,
         findings=(FindingStruct * options.max_findings)(),
-        waits=(WaitStruct * threads)(),
+        waits=(WaitStruct * (threads * cluster_blocks))(),
         step_limit=options.step_limit,
         time_limit_ns=int(options.time_limit_s * 1e9),
         stack_bytes=options.stack_bytes,
@@ -211,6 +263,8 @@ def _request(space: AddressMap, options: SimulatorOptions, threads: int) -> Requ
         thread_order=options.thread_order,
         block_order=options.block_order,
         full_checks=options.checks,
+        cluster_blocks=cluster_blocks,
+        completion=options.completion,
     )
     if options.blocks is not None:
         request.block_list = (ctypes.c_uint64 * len(options.blocks))(*options.blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -32,6 +32,13 @@ class FindingKind(IntEnum):
     HOST_FAULT = 15
     STACK_OVERFLOW = 16
     OUT_OF_SHADOW = 17
+    MISSING_FENCE = 18
+    MBARRIER_MISUSE = 19
+    OPERAND_MISUSE = 20
+    REGISTERS_IN_FLIGHT = 21
+    NEVER_WAITED = 22
+    WARPGROUP_DIVERGENCE = 23
+    COMPLETION_DEPENDENT = 24
 
 
 class ThreadOrder(IntEnum):
@@ -49,6 +56,14 @@ class BlockOrder(IntEnum):
     FORWARD = 0
     REVERSE = 1
     SEEDED = 2
+
+
+class Completion(IntEnum):
+    """When asynchronous copies and products happen: at issue, when something waits for them, or at a random time."""
+
+    EARLIEST = 0
+    LATEST = 1
+    RANDOM = 2
 
 
 class Checks(IntEnum):
@@ -100,6 +115,14 @@ class Buffer:
         return np.asarray(elements.all(axis=-1))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorMapArgument:
+    """A tensor map parameter: the memory it describes, and its 128 bytes once the memory has an address."""
+
+    buffer: Buffer
+    encode: Callable[[int], bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatorOptions:
     """How to run and what to check.
@@ -111,6 +134,7 @@ class SimulatorOptions:
     checks: Checks = Checks.FULL
     thread_order: ThreadOrder = ThreadOrder.FORWARD
     block_order: BlockOrder = BlockOrder.FORWARD
+    completion: Completion = Completion.EARLIEST
     seed: int = 0
     blocks: tuple[int, ...] | None = None
     line_map: Mapping[int, int] = field(default_factory=dict)
@@ -129,6 +153,22 @@ class SimulatorOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class BarrierState:
+    """What a barrier still waited for at a deadlock.
+
+    `name`: an mbarrier's byte in shared memory, or a named barrier's number. `pending_bytes` is negative where copies
+    brought more than was expected.
+    """
+
+    name: int
+    parity: int
+    phase: int
+    missing: int
+    count: int
+    pending_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class WaitGroup:
     """Threads that a deadlock left waiting for the same thing."""
 
@@ -137,6 +177,8 @@ class WaitGroup:
     line: int
     kernel_line: int | None
     mask: int | None
+    block: int = 0
+    barrier: BarrierState | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from agentkern.runtime.simulator.binding import (
     RequestStruct,
     WaitStruct,
 )
+from agentkern.runtime.simulator.complaints import COMPLAINTS
 from agentkern.runtime.simulator.records import (
+    BarrierState,
     Buffer,
     Finding,
     FindingKind,
@@ -23,8 +25,21 @@ from agentkern.runtime.simulator.records import (
     WaitGroup,
 )
 
-_ACCESS_NAMES = {0x000: "read", 0x100: "read-only read", 0x200: "write"}
-_WAIT_BARRIER = 1
+_ACCESS_NAMES = {
+    0x000: "read",
+    0x100: "read-only read",
+    0x200: "write",
+    0x300: "asynchronous read (bulk copy)",
+    0x400: "asynchronous write (bulk copy)",
+    0x500: "asynchronous read (wgmma)",
+    0x600: "asynchronous read (cp.async)",
+    0x700: "asynchronous write (cp.async)",
+}
+_WAIT_COLLECTIVE, _WAIT_MBARRIER, _WAIT_NAMED, _WAIT_CLUSTER, _WAIT_REGISTERS = 2, 4, 5, 6, 8
+_FIRST_WARP_INSTRUCTION = 64
+# By the engine's operation, where threads can wait in it.
+_INSTRUCTIONS = {19: "wgmma", 21: "ak_wgmma_wait", 22: "mma", 23: "ak_ldmatrix", 24: "ak_stmatrix"}
+_INSTRUCTIONS |= {31: "ak_elect_one", 32: "ak_setmaxnreg_inc", 33: "ak_setmaxnreg_dec"}
 _BARRIERS = ("__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count")
 _COLLECTIVES = (
     "__shfl_sync",
@@ -64,8 +79,24 @@ _MESSAGES = {
     FindingKind.TIME_LIMIT: "stopped at the limit of time",
     FindingKind.HOST_FAULT: "{cause}",
     FindingKind.STACK_OVERFLOW: "a thread's stack overflowed",
+    FindingKind.MISSING_FENCE: "{access} of {buffer} at {place} after a {other_access} by {other_thread} of block"
+    " {other_block}, with no `ak_fence_proxy_async` by that thread between",
+    FindingKind.MBARRIER_MISUSE: "{complaint}",
+    FindingKind.OPERAND_MISUSE: "{complaint}",
+    FindingKind.REGISTERS_IN_FLIGHT: "{complaint}",
+    FindingKind.NEVER_WAITED: "{complaint}",
+    FindingKind.WARPGROUP_DIVERGENCE: "{complaint}",
     FindingKind.OUT_OF_SHADOW: "no memory left to check so many accesses; use the fast checks",
 }
+
+
+_COMPLAINING = (
+    FindingKind.MBARRIER_MISUSE,
+    FindingKind.OPERAND_MISUSE,
+    FindingKind.REGISTERS_IN_FLIGHT,
+    FindingKind.NEVER_WAITED,
+    FindingKind.WARPGROUP_DIVERGENCE,
+)
 
 
 def make_report(request: RequestStruct, buffers: Sequence[Buffer], line_map: Mapping[int, int]) -> SimulatorReport:
@@ -106,6 +137,7 @@ def _finding(
         elsewhere=_elsewhere(raw, other),
         waits="; ".join(_wait_text(group) for group in waits),
         cause=_SIGNAL_CAUSES.get(raw.detail, "a host fault"),
+        complaint=_complaint(kind, raw),
     )
     return Finding(
         kind=kind,
@@ -125,6 +157,12 @@ def _finding(
     )
 
 
+def _complaint(kind: FindingKind, raw: FindingStruct) -> str:
+    if kind not in _COMPLAINING:
+        return ""
+    return COMPLAINTS[raw.detail].format(a=raw.values[0], b=raw.values[1])
+
+
 def _buffer_of(raw: FindingStruct, buffers: Sequence[Buffer]) -> Buffer | None:
     return None if raw.space_index in (NO_BUFFER, SHARED_MEMORY) else buffers[raw.space_index]
 
@@ -132,7 +170,7 @@ def _buffer_of(raw: FindingStruct, buffers: Sequence[Buffer]) -> Buffer | None:
 def _other(raw: FindingStruct, kind: FindingKind, line_map: Mapping[int, int]) -> OtherAccess | None:
     if raw.other_thread < 0 and raw.other_block < 0:
         return None
-    race = kind in (FindingKind.RACE_BLOCKS, FindingKind.RACE_THREADS)
+    race = kind in (FindingKind.RACE_BLOCKS, FindingKind.RACE_THREADS, FindingKind.MISSING_FENCE)
     return OtherAccess(
         block=raw.other_block if raw.other_block >= 0 else raw.block,
         thread=raw.other_thread if raw.other_thread >= 0 else None,
@@ -191,21 +229,64 @@ def _where(raw: FindingStruct, line_map: Mapping[int, int], other: OtherAccess |
 
 
 def _group_waits(raw: Sequence[WaitStruct], line_map: Mapping[int, int]) -> tuple[WaitGroup, ...]:
-    groups: dict[tuple[str, int, int | None], list[int]] = {}
+    groups: dict[tuple[int, str, int, int | None, BarrierState | None], list[int]] = {}
     for wait in raw:
-        barrier = wait.wait == _WAIT_BARRIER
-        operation = (_BARRIERS if barrier else _COLLECTIVES)[wait.operation]
-        groups.setdefault((operation, wait.line, None if barrier else wait.mask), []).append(wait.thread)
+        mask = wait.mask if wait.wait == _WAIT_COLLECTIVE else None
+        key = (wait.block, _operation_name(wait), wait.line, mask, _barrier_state(wait))
+        groups.setdefault(key, []).append(wait.thread)
     return tuple(
-        WaitGroup(tuple(threads), operation, line, line_map.get(line), mask)
-        for (operation, line, mask), threads in groups.items()
+        WaitGroup(tuple(threads), operation, line, line_map.get(line), mask, block, barrier)
+        for (block, operation, line, mask, barrier), threads in groups.items()
+    )
+
+
+def _operation_name(wait: WaitStruct) -> str:
+    match wait.wait:
+        case 1:
+            return _BARRIERS[wait.operation]
+        case 2 if wait.operation < _FIRST_WARP_INSTRUCTION:
+            return _COLLECTIVES[wait.operation]
+        case 2:
+            return _INSTRUCTIONS[wait.operation - _FIRST_WARP_INSTRUCTION]
+        case 4:
+            return "ak_mbarrier_try_wait" if wait.operation else "ak_mbarrier_wait"
+        case 5:
+            return "ak_bar_sync"
+        case 6:
+            return "ak_cluster_wait"
+        case _:
+            return _INSTRUCTIONS[wait.operation]
+
+
+def _barrier_state(wait: WaitStruct) -> BarrierState | None:
+    if wait.wait not in (_WAIT_MBARRIER, _WAIT_NAMED, _WAIT_CLUSTER, _WAIT_REGISTERS):
+        return None
+    return BarrierState(
+        wait.barrier_offset, wait.parity, wait.phase, wait.missing, wait.count, wait.pending_bytes
     )
 
 
 def _wait_text(group: WaitGroup) -> str:
     mask = "" if group.mask is None else f" with mask {group.mask:#010x}"
     line = group.line if group.kernel_line is None else group.kernel_line
-    return f"threads {_ranges(group.threads)} wait in `{group.operation}`{mask} at line {line}"
+    block = "" if group.block == 0 else f" of block {group.block}"
+    state = "" if group.barrier is None else f" {_state_text(group.operation, group.barrier)}"
+    return f"threads {_ranges(group.threads)}{block} wait in `{group.operation}`{mask} at line {line}{state}"
+
+
+def _state_text(operation: str, state: BarrierState) -> str:
+    match operation:
+        case "ak_bar_sync":
+            return f"at barrier {state.name} ({state.missing} of {state.count} threads missing)"
+        case "ak_cluster_wait":
+            return f"({state.missing} of {state.count} threads missing)"
+        case "ak_setmaxnreg_inc":
+            return f"(for {state.count} registers a thread; {state.missing} are free)"
+        case _:
+            return (
+                f"for parity {state.parity} of the mbarrier at byte {state.name} (phase {state.phase},"
+                f" {state.missing} of {state.count} arrivals missing, {state.pending_bytes} bytes pending)"
+            )
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -34,7 +34,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
     }
     uint32_t kind = HOST_FAULT;
     if (signal_number == SIGVTALRM) kind = TIME_LIMIT;
-    char *low = stack_of(&stacks, launch.running->thread) - stacks.guard_bytes;
+    char *low = stack_of(&stacks, launch.running->index) - stacks.guard_bytes;
     char *at = (char *)info->si_addr;
     if (signal_number == SIGSEGV && at >= low && at < low + stacks.guard_bytes) kind = STACK_OVERFLOW;
     Finding *f = add_finding(kind, launch.last_line, NO_BUFFER, 0);

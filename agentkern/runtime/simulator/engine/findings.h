@@ -55,7 +55,7 @@ static void report_threads(uint32_t kind, uint32_t thread, uint32_t line, uint32
 
 // The number of the block that ran in `epoch`.
 static int64_t block_of_epoch(uint32_t epoch) {
-    uint64_t low = 0, high = launch.n_blocks_run;
+    uint64_t low = 0, high = launch.n_clusters_run;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         if (launch.block_epochs[middle] <= epoch) {

@@ -21,6 +21,56 @@ enum FindingKind : uint32_t {
     HOST_FAULT,
     STACK_OVERFLOW,
     OUT_OF_SHADOW,
+    MISSING_FENCE,
+    MBARRIER_MISUSE,
+    OPERAND_MISUSE,
+    REGISTERS_IN_FLIGHT,
+    NEVER_WAITED,
+    WARPGROUP_DIVERGENCE,
+};
+
+// `detail` of MBARRIER_MISUSE, OPERAND_MISUSE, REGISTERS_IN_FLIGHT, NEVER_WAITED and WARPGROUP_DIVERGENCE.
+enum Complaint : uint32_t {
+    MBARRIER_NOT_INITIALISED,
+    MBARRIER_INIT_TWICE,
+    MBARRIER_COUNT,
+    MBARRIER_INIT_NOT_SEEN,
+    MBARRIER_INIT_NOT_FENCED,
+    MBARRIER_TOO_MANY_ARRIVALS,
+    MBARRIER_MORE_BYTES_THAN_EXPECTED,
+    MBARRIER_ORDINARY_ACCESS,
+    MBARRIER_TX_RANGE,
+    MBARRIER_ADDRESS,
+    TENSOR_MAP_NOT_ONE,
+    TENSOR_MAP_FIELD,
+    TENSOR_MAP_RANK,
+    TENSOR_MAP_NOT_MODELLED,
+    SHARED_ADDRESS,
+    BULK_SIZE,
+    BULK_ADDRESS,
+    CLUSTER_MASK,
+    DESCRIPTOR_ADDRESS,
+    DESCRIPTOR_BASE_OFFSET,
+    DESCRIPTOR_BITS,
+    MATRIX_ADDRESS,
+    CP_ASYNC_SOURCE,
+    NAMED_BARRIER_COUNT,
+    NAMED_BARRIER_TWICE,
+    CLUSTER_BARRIER_ORDER,
+    REGISTER_COUNT,
+    REGISTER_DIRECTION,
+    ACCUMULATOR_TOUCHED,
+    FRAGMENT_TOUCHED,
+    ACCUMULATOR_NOT_FENCED,
+    WGMMA_NOT_WAITED,
+    WGMMA_NOT_COMMITTED,
+    STORE_NOT_WAITED,
+    STORE_NOT_COMMITTED,
+    CP_ASYNC_NOT_WAITED,
+    LOAD_NOT_WAITED,
+    WARPGROUP_OPERATION,
+    WARPGROUP_ARGUMENT,
+    SWIZZLE_MISMATCH,
 };
 
 // `space_index`: a window (buffer), or one of the two below.
@@ -32,7 +82,8 @@ struct Finding {
     int64_t byte_offset, block, other_block;
     int32_t other_thread;
     uint32_t other_access;
-    uint64_t detail;
+    uint64_t detail;  // what exactly, per kind
+    int64_t values[2];
 };
 
 // One buffer: a window of a region. A byte is addressable if it belongs to an element: `run_bytes`
@@ -52,6 +103,10 @@ struct RegionSpec {
 
 struct WaitRecord {
     uint32_t thread, wait, operation, line, mask;
+    uint32_t block;
+    // of an mbarrier or a named barrier
+    int64_t barrier_offset, pending_bytes;
+    uint32_t parity, phase, missing, count;
 };
 
 struct LaunchRequest {
@@ -66,13 +121,17 @@ struct LaunchRequest {
     const RegionSpec *regions;
     const Window *windows;
     Finding *findings;
-    WaitRecord *waits;  // n_threads of them, filled at a deadlock
+    WaitRecord *waits;  // one for each thread of a cluster, filled at a deadlock
     uint64_t step_limit, time_limit_ns, stack_bytes, seed;
-    uint32_t thread_order, block_order, full_checks, reserved;
+    uint32_t thread_order, block_order, full_checks, asynchronous;
+    uint32_t cluster_blocks, completion;
     // results
     uint64_t n_findings, n_unrecorded, n_waits, n_steps, n_switches, n_barriers, n_collectives, n_blocks_run;
     uint64_t wall_ns, shadow_bytes;
     uint32_t stopped, failed;
 };
+
+// When an asynchronous operation happens: at its issue, when something waits for it, or between.
+enum Completion : uint32_t { EARLIEST, LATEST, RANDOM_COMPLETION };
 
 enum ThreadOrder : uint32_t { FORWARD, REVERSE, SEEDED, WARP_INTERLEAVED };

@@ -6,7 +6,7 @@ static void trap(unsigned line) {
 }
 
 static const ak_sim_engine_table ENGINE_TABLE = {AK_SIM_ABI_VERSION, access, collective,
-                                                 block_barrier, trap};
+                                                 block_barrier, trap, asynchronous};
 
 static void run_fiber() {
     for (;;) {
@@ -16,48 +16,69 @@ static void run_fiber() {
     }
 }
 
-static void start_block(uint64_t number) {
-    ++launch.epoch;
-    launch.block_epoch = launch.epoch;
-    launch.block_epochs[launch.n_blocks_run] = launch.epoch;
-    launch.block_numbers[launch.n_blocks_run++] = number;
-    launch.n_exited = 0;
-    launch.ready_head = launch.ready_count = 0;
-    memset(&launch.barrier, 0, sizeof launch.barrier);
-    if (launch.shared.bytes) memset(launch.shared.host, 0xcd, launch.shared.bytes);
-    for (uint32_t w = 0; w < launch.n_threads / 32; ++w) launch.warps[w].exited = 0;
+static void start_block(Block *block, uint64_t number) {
+    block->number = number;
+    block->n_exited = 0;
+    memset(&block->barrier, 0, sizeof block->barrier);
+    if (block->shared.bytes) memset(block->shared.host, 0xcd, block->shared.bytes);
+    for (uint32_t w = 0; w < launch.n_threads / 32; ++w) block->warps[w].exited = 0;
     for (uint32_t i = 0; i < launch.n_threads; ++i) {
-        Fiber *fiber = &launch.fibers[launch.order[i]];
+        Fiber *fiber = &block->fibers[launch.order[i]];
         fiber->view.block.x = (uint32_t)number;
         fiber->line = 0;
-        prepare_context(&fiber->context, stack_of(&stacks, fiber->thread), stacks.stack_bytes, run_fiber);
+        prepare_context(&fiber->context, stack_of(&stacks, fiber->index), stacks.stack_bytes, run_fiber);
         make_ready(fiber);
     }
+}
+
+static void start_cluster(uint64_t first) {
+    ++launch.epoch;
+    launch.block_epoch = launch.epoch;
+    launch.block_epochs[launch.n_clusters_run] = launch.epoch;
+    launch.block_numbers[launch.n_clusters_run++] = first;
+    launch.n_exited = 0;
+    launch.ready_head = launch.ready_count = 0;
+    if (launch.asynchronous) start_asynchronous();
+    uint32_t n = launch.request->cluster_blocks;
+    for (uint32_t rank = 0; rank < n; ++rank) start_block(&launch.blocks[rank], first + rank);
+    launch.n_blocks_run += n;
 }
 
 // Lists what every thread that is left waits for.
 static void report_deadlock() {
     LaunchRequest *request = launch.request;
-    for (uint32_t i = 0; i < launch.n_threads; ++i) {
-        const Fiber *fiber = &launch.fibers[i];
+    Fiber *first = nullptr;
+    for (uint32_t i = 0; i < launch.n_fibers; ++i) {
+        Fiber *fiber = &launch.fibers[i];
         if (fiber->wait == EXITED) continue;
-        uint32_t mask = fiber->wait == WAIT_WARP_COLLECTIVE ? fiber->mask : 0;
-        request->waits[request->n_waits++] = {i, fiber->wait, fiber->kind, fiber->line, mask};
+        if (!first) first = fiber;
+        WaitRecord *record = &request->waits[request->n_waits++];
+        *record = {};
+        record->thread = fiber->thread;
+        record->wait = fiber->wait;
+        record->operation = fiber->kind;
+        record->line = fiber->line;
+        record->block = (uint32_t)fiber->block->number;
+        if (fiber->wait == WAIT_WARP_COLLECTIVE) record->mask = fiber->mask;
+        if (launch.asynchronous) describe_wait(fiber, record);
     }
-    launch.running = &launch.fibers[request->waits[0].thread];
+    launch.running = first;
     add_finding(DEADLOCK, request->waits[0].line, NO_BUFFER, 0);
 }
 
 // Returns false if threads are left that nothing can wake.
-static bool run_block(uint64_t number) {
-    start_block(number);
+static bool run_cluster(uint64_t number) {
+    start_cluster(number);
     Fiber *first = take_ready();
     launch.in_fiber = 1;
     resume(&launch.main_context, first);
     launch.in_fiber = 0;
-    if (launch.n_exited == launch.n_threads) return true;
-    report_deadlock();
-    return false;
+    if (launch.n_exited != launch.n_fibers) {
+        report_deadlock();
+        return false;
+    }
+    if (launch.asynchronous) finish_asynchronous();
+    return true;
 }
 
 static uint64_t greatest_common_divisor(uint64_t a, uint64_t b) {
@@ -74,8 +95,7 @@ struct BlockOrder {
     uint64_t multiplier, offset;
 };
 
-static BlockOrder choose_block_order(const LaunchRequest *request) {
-    uint64_t n = request->n_blocks;
+static BlockOrder choose_block_order(const LaunchRequest *request, uint64_t n) {
     if (request->block_order == REVERSE) return {n - 1, n - 1};
     if (request->block_order != SEEDED || n < 2) return {1, 0};
     uint64_t multiplier = 1 + next_random() % (n - 1);
@@ -85,8 +105,9 @@ static BlockOrder choose_block_order(const LaunchRequest *request) {
 
 static void run_blocks() {
     LaunchRequest *request = launch.request;
-    BlockOrder order = choose_block_order(request);
-    uint64_t n = request->block_list ? request->n_block_list : request->n_blocks;
+    uint64_t size = request->cluster_blocks, n_clusters = request->n_blocks / size;
+    BlockOrder order = choose_block_order(request, n_clusters);
+    uint64_t n = request->block_list ? request->n_block_list / size : n_clusters;
     for (uint64_t i = 0; i < n; ++i) {
         if (launch.expired) {  // kernels without any access reach no other check
             add_finding(TIME_LIMIT, 0, NO_BUFFER, 0);
@@ -94,9 +115,9 @@ static void run_blocks() {
             return;
         }
         uint64_t number = request->block_list
-                              ? request->block_list[i]
-                              : (uint64_t)(((unsigned __int128)order.multiplier * i + order.offset) % n);
-        if (!run_block(number)) {
+                              ? request->block_list[i * size]
+                              : (uint64_t)(((unsigned __int128)order.multiplier * i + order.offset) % n) * size;
+        if (!run_cluster(number)) {
             request->stopped = 1;
             return;
         }
@@ -113,9 +134,12 @@ static char *map_directory(Space *space) {
 static bool set_up_spaces(LaunchRequest *request) {
     static uint8_t *shared_bytes;
     static const Window whole_shared = {};
-    if (!shared_bytes) shared_bytes = (uint8_t *)map_pages(1 << 18);
-    launch.shared = {request->smem_device, request->smem_bytes, shared_bytes, &whole_shared,
-                     0, SHARED_MEMORY, nullptr, 0};
+    if (!shared_bytes) shared_bytes = (uint8_t *)map_pages((size_t)MAX_CLUSTER << 18);
+    for (uint32_t rank = 0; rank < request->cluster_blocks; ++rank) {
+        launch.blocks[rank].shared = {request->smem_device, request->smem_bytes,
+                                      shared_bytes + ((size_t)rank << 18), &whole_shared,
+                                      0, SHARED_MEMORY, nullptr, 0};
+    }
     launch.regions = (Space *)calloc(request->n_regions + 1, sizeof(Space));
     if (!shared_bytes || !launch.regions) return false;
     for (uint32_t i = 0; i < request->n_regions; ++i) {
@@ -129,7 +153,10 @@ static bool set_up_spaces(LaunchRequest *request) {
     while (launch.arena_bytes > 1 << 24 && !(launch.arena = map_pages(launch.arena_bytes))) {
         launch.arena_bytes /= 2;
     }
-    bool mapped = launch.arena && map_directory(&launch.shared);
+    bool mapped = launch.arena;
+    for (uint32_t rank = 0; rank < request->cluster_blocks && mapped; ++rank) {
+        mapped = map_directory(&launch.blocks[rank].shared) != nullptr;
+    }
     for (uint32_t i = 0; i < request->n_regions && mapped; ++i) {
         mapped = map_directory(&launch.regions[i]) != nullptr;
     }
@@ -141,7 +168,9 @@ static void unmap(void *p, size_t bytes) {
 }
 
 static void tear_down_spaces(LaunchRequest *request) {
-    unmap(launch.shared.directory, launch.shared.directory_bytes);
+    for (uint32_t rank = 0; rank < request->cluster_blocks; ++rank) {
+        unmap(launch.blocks[rank].shared.directory, launch.blocks[rank].shared.directory_bytes);
+    }
     for (uint32_t i = 0; launch.regions && i < request->n_regions; ++i) {
         unmap(launch.regions[i].directory, launch.regions[i].directory_bytes);
     }
@@ -154,15 +183,25 @@ static void tear_down_spaces(LaunchRequest *request) {
 
 static void set_up_threads(LaunchRequest *request) {
     launch.n_threads = request->n_threads;
+    launch.n_fibers = request->n_threads * request->cluster_blocks;
     order_threads();
-    for (uint32_t w = 0; w < launch.n_threads / 32; ++w) launch.warps[w].sync_epoch = 0;
-    for (uint32_t i = 0; i < launch.n_threads; ++i) {
+    for (uint32_t w = 0; w < launch.n_fibers / 32; ++w) launch.warps[w].sync_epoch = 0;
+    for (uint32_t i = 0; i < launch.n_fibers; ++i) {
+        uint32_t rank = i / request->n_threads, thread = i % request->n_threads;
         Fiber *fiber = &launch.fibers[i];
-        fiber->view = {{i, 0, 0}, {0, 0, 0}, {request->n_threads, 1, 1},
+        fiber->view = {{thread, 0, 0}, {0, 0, 0}, {request->n_threads, 1, 1},
                        {(uint32_t)request->n_blocks, 1, 1}};
-        fiber->thread = i;
-        fiber->warp = i / 32;
-        fiber->lane = i % 32;
+        fiber->block = &launch.blocks[rank];
+        fiber->index = i;
+        fiber->thread = thread;
+        fiber->warp = thread / 32;
+        fiber->lane = thread % 32;
+    }
+    for (uint32_t rank = 0; rank < request->cluster_blocks; ++rank) {
+        Block *block = &launch.blocks[rank];
+        block->rank = rank;
+        block->fibers = &launch.fibers[rank * request->n_threads];
+        block->warps = &launch.warps[rank * request->n_threads / 32];
     }
 }
 
@@ -224,7 +263,7 @@ AK_SIM_API void ak_sim_protect(void *p, size_t bytes) { mprotect(p, bytes, PROT_
 
 AK_SIM_API void ak_sim_launch(LaunchRequest *request) {
     uint64_t start = now_ns();
-    memset(&launch, 0, offsetof(Launch, fibers));
+    memset(&launch, 0, offsetof(Launch, blocks));
     launch.arena = nullptr;
     launch.arena_used = 0;
     launch.request = request;
@@ -234,14 +273,17 @@ AK_SIM_API void ak_sim_launch(LaunchRequest *request) {
     uint64_t n_blocks = request->block_list ? request->n_block_list : request->n_blocks;
     launch.block_epochs = (uint32_t *)map_pages((n_blocks + 1) * sizeof(uint32_t));
     launch.block_numbers = (uint64_t *)map_pages((n_blocks + 1) * sizeof(uint64_t));
+    launch.asynchronous = request->asynchronous;
     set_up_threads(request);
     if (launch.block_epochs && launch.block_numbers && set_up_spaces(request) &&
-        reserve_stacks(&stacks, request->n_threads, request->stack_bytes)) {
+        reserve_stacks(&stacks, launch.n_fibers, request->stack_bytes) &&
+        (!launch.asynchronous || set_up_asynchronous())) {
         run_guarded(request);
     } else {
         request->failed = 1;
     }
     tear_down_spaces(request);
+    if (launch.asynchronous) tear_down_asynchronous();
     request->n_steps = launch.steps;
     request->n_switches = launch.n_switches;
     request->n_barriers = launch.n_barriers;

@@ -4,6 +4,17 @@
 
 static const uint64_t DEVICE_BASE = 0x4000000000000000ull;
 enum : uint32_t { REGION_SHIFT = 40 };
+// The addresses that mapa gives: a block's rank, and the shared address in it.
+static const uint64_t CLUSTER_BASE = 0x2000000000000000ull;
+enum : uint32_t { CLUSTER_RANK_SHIFT = 24 };
+
+static Block *block_of_address(uint64_t *address) {
+    uint64_t rank = (*address - CLUSTER_BASE) >> CLUSTER_RANK_SHIFT;
+    *address = launch.blocks[0].shared.device + (*address & ((1u << CLUSTER_RANK_SHIFT) - 1));
+    return &launch.blocks[rank % launch.request->cluster_blocks];
+}
+
+static void check_no_mbarrier(Block *block, uint64_t offset, uint32_t what, uint32_t line);
 
 static uint8_t *discard(uint32_t what) {
     static uint8_t poison[256], dropped[256];
@@ -70,12 +81,18 @@ static inline void track_aligned(Space *space, uint64_t address, uint64_t offset
         return;
     }
     if (!space->directory) return;
+    if (launch.asynchronous) {
+        track_thread(space, offset + shadow_shift(space), what, line);
+        return;
+    }
     Access access = {launch.running, space, offset + shadow_shift(space), what, line};
     track(&access);
 }
 
 static void *access_shared(uint64_t address, uint32_t what, uint32_t line) {
-    Space *space = &launch.shared;
+    Block *block = launch.running->block;
+    if (address >= CLUSTER_BASE && address < DEVICE_BASE) block = block_of_address(&address);
+    Space *space = &block->shared;
     uint64_t offset = address - space->device;
     if (address >= DEVICE_BASE) {
         report_access(WRONG_SPACE, what, line, NO_BUFFER, 0);
@@ -85,6 +102,7 @@ static void *access_shared(uint64_t address, uint32_t what, uint32_t line) {
         report_access(OUT_OF_BOUNDS, what, line, SHARED_MEMORY, (int64_t)offset);
         return discard(what);
     }
+    if (launch.asynchronous) check_no_mbarrier(block, offset, what, line);
     track_aligned(space, address, offset, what, line);
     return space->host + offset;
 }
@@ -92,8 +110,8 @@ static void *access_shared(uint64_t address, uint32_t what, uint32_t line) {
 static void *access_global(uint64_t address, uint32_t what, uint32_t line) {
     uint64_t index = ((address ^ DEVICE_BASE) >> REGION_SHIFT) - 1;
     if (index >= launch.request->n_regions) {
-        uint64_t in_shared = address - launch.shared.device;
-        uint32_t kind = in_shared < launch.shared.bytes ? WRONG_SPACE : OUT_OF_BOUNDS;
+        uint64_t in_shared = address - launch.blocks[0].shared.device;
+        uint32_t kind = in_shared < launch.blocks[0].shared.bytes ? WRONG_SPACE : OUT_OF_BOUNDS;
         Finding *f = add_finding(kind, line, NO_BUFFER, 0);
         if (f) {
             f->access = what & AK_SIM_KIND;

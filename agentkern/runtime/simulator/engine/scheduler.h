@@ -4,20 +4,20 @@
 static inline void make_ready(Fiber *fiber) {
     fiber->wait = WAIT_NONE;
     uint32_t slot = launch.ready_head + launch.ready_count++;
-    launch.ready[slot % AK_SIM_MAX_THREADS] = fiber->thread;
+    launch.ready[slot % MAX_FIBERS] = fiber->index;
 }
 
 static inline Fiber *take_ready() {
     if (launch.ready_count == 0) return nullptr;
     if (launch.request->thread_order == SEEDED) {
-        uint32_t pick = (launch.ready_head + next_random() % launch.ready_count) % AK_SIM_MAX_THREADS;
-        uint32_t head = launch.ready_head % AK_SIM_MAX_THREADS;
+        uint32_t pick = (launch.ready_head + next_random() % launch.ready_count) % MAX_FIBERS;
+        uint32_t head = launch.ready_head % MAX_FIBERS;
         uint32_t swapped = launch.ready[pick];
         launch.ready[pick] = launch.ready[head];
         launch.ready[head] = swapped;
     }
     --launch.ready_count;
-    return &launch.fibers[launch.ready[launch.ready_head++ % AK_SIM_MAX_THREADS]];
+    return &launch.fibers[launch.ready[launch.ready_head++ % MAX_FIBERS]];
 }
 
 static inline void resume(Context *from, Fiber *next) {
@@ -27,10 +27,14 @@ static inline void resume(Context *from, Fiber *next) {
     switch_context(from, &next->context);
 }
 
+// Completes some asynchronous operation or lets a spinning thread run; false if nothing is left to.
+static bool advance_operations();
+
 // Leaves the running fiber, whose wait state is set, and returns when it has been made ready.
 static void wait_here() {
     Fiber *self = launch.running;
     Fiber *next = take_ready();
+    while (!next && launch.asynchronous && advance_operations()) next = take_ready();
     if (next == self) return;
     if (next) {
         resume(&self->context, next);

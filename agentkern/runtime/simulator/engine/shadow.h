@@ -87,12 +87,12 @@ static void report_race(const Access *access, uint64_t offset, Other other) {
 static inline bool seen_by(const Fiber *self, uint32_t thread, uint32_t stamp) {
     if (thread == self->thread) return true;
     if (thread >> 5 != self->warp) return false;
-    const Warp *warp = &launch.warps[self->warp];
+    const Warp *warp = &self->block->warps[self->warp];
     return warp->sync_epoch == launch.epoch && stamp < warp->seen[self->lane][thread & 31u];
 }
 
 static inline uint32_t stamp_of(const Fiber *self) {
-    const Warp *warp = &launch.warps[self->warp];
+    const Warp *warp = &self->block->warps[self->warp];
     return warp->sync_epoch == launch.epoch ? warp->time & STAMP_MASK : 0;
 }
 
@@ -177,7 +177,7 @@ static void track(const Access *access) {
     uint32_t first = in_chunk >> chunk->log2_granule, stamp = stamp_of(access->self);
     uint32_t n_cells = width >> chunk->log2_granule;
     bool write = (access->what & AK_SIM_KIND) == AK_SIM_WRITE;
-    bool shared = access->space == &launch.shared, unwritten = false;
+    bool shared = access->space == &launch.blocks[0].shared, unwritten = false;
     for (uint32_t i = 0; i < n_cells; ++i) {
         Cell *cell = &chunk->cells[first + i];
         uint64_t offset = access->offset + ((uint64_t)i << chunk->log2_granule);

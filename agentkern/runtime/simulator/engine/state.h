@@ -11,16 +11,26 @@ enum WaitKind : uint32_t {
     WAIT_BLOCK_BARRIER,
     WAIT_WARP_COLLECTIVE,
     EXITED,
+    WAIT_MBARRIER,
+    WAIT_NAMED_BARRIER,
+    WAIT_CLUSTER_BARRIER,
+    WAIT_WARPGROUP,
+    WAIT_REGISTERS,
 };
+
+struct Block;
 
 struct Fiber {
     ak_sim_thread view;  // first: `ak_sim_current` points here
     Context context;
-    uint32_t thread, warp, lane;
+    Block *block;
+    uint32_t index;               // among the threads of the cluster
+    uint32_t thread, warp, lane;  // in the block
     uint32_t wait, line;
     // pending collective or barrier
     uint32_t kind, mask, argument;
     uint64_t value, result;
+    const ak_sim_request *request;  // of an asynchronous instruction
 };
 
 struct Warp {
@@ -49,6 +59,18 @@ struct Space {
     size_t directory_bytes;
 };
 
+// One block of the running cluster. Ordinary kernels run clusters of one.
+struct Block {
+    uint32_t rank, n_exited;
+    uint64_t number;
+    BlockBarrier barrier;
+    Space shared;
+    Fiber *fibers;
+    Warp *warps;
+};
+
+enum : uint32_t { MAX_CLUSTER = 16, MAX_FIBERS = MAX_CLUSTER * AK_SIM_MAX_THREADS };
+
 struct Launch {
     LaunchRequest *request;
     ak_sim_thread **current;
@@ -61,22 +83,23 @@ struct Launch {
     uint64_t random;
     uint32_t last_line;  // of the last call into the engine: where a fault is near
 
-    uint32_t n_threads, n_exited;
+    uint32_t n_threads, n_fibers, n_exited;  // of a block; of a cluster
+    uint32_t asynchronous;  // history is kept by clocks (history.h), not by epochs (shadow.h)
     uint32_t epoch, block_epoch;  // of barriers; the first epoch of the running block
-    uint32_t *block_epochs;       // first epoch of the i-th block run, and its number
+    uint32_t *block_epochs;       // first epoch of the i-th cluster run, and its first block's number
     uint64_t *block_numbers;
-    uint64_t n_blocks_run;
-    BlockBarrier barrier;
-
-    uint32_t ready[AK_SIM_MAX_THREADS], ready_head, ready_count;
+    uint64_t n_blocks_run, n_clusters_run;
+    uint32_t ready_head, ready_count;
     uint32_t order[AK_SIM_MAX_THREADS];
-    Fiber fibers[AK_SIM_MAX_THREADS];
-    Warp warps[AK_SIM_MAX_THREADS / 32];
-
-    Space shared;
     Space *regions;
     char *arena;
     size_t arena_used, arena_bytes;
+
+    // from here on left as it is between launches
+    Block blocks[MAX_CLUSTER];
+    uint32_t ready[MAX_FIBERS];
+    Fiber fibers[MAX_FIBERS];
+    Warp warps[MAX_FIBERS / 32];
 };
 
 static Launch launch;

@@ -51,6 +51,10 @@ static void order_lanes(Warp *warp, uint32_t mask) {
     }
 }
 
+static void order_warp(Fiber *lanes, uint32_t mask);
+static void run_warp_instruction(Fiber *lanes, uint32_t kind, uint32_t mask);
+enum : uint32_t { FIRST_WARP_INSTRUCTION = 64 };  // kind: this plus the operation (matrix.h)
+
 static void complete_collective(Warp *warp, Fiber *lanes, uint32_t kind, uint32_t mask) {
     ++launch.n_collectives;
     const Fiber *first = &lanes[__builtin_ctz(mask)];
@@ -62,8 +66,14 @@ static void complete_collective(Warp *warp, Fiber *lanes, uint32_t kind, uint32_
         }
         if (kind <= AK_SIM_SHFL_XOR) lane->result = shuffle_result(lanes, lane, mask);
     }
-    if (kind == AK_SIM_SYNCWARP) {
-        if (launch.request->full_checks) order_lanes(warp, mask);
+    if (kind >= FIRST_WARP_INSTRUCTION) {
+        run_warp_instruction(lanes, kind, mask);
+    } else if (kind == AK_SIM_SYNCWARP) {
+        if (launch.asynchronous) {
+            order_warp(lanes, mask);
+        } else if (launch.request->full_checks) {
+            order_lanes(warp, mask);
+        }
     } else if (kind > AK_SIM_SHFL_XOR) {
         uint64_t result = vote_result(lanes, kind, mask);
         for (uint32_t l = 0; l < 32; ++l) {
@@ -79,8 +89,8 @@ static void complete_collective(Warp *warp, Fiber *lanes, uint32_t kind, uint32_
 
 // Completes the collective that `waiting` is in, if every lane of its mask is there or has exited.
 static bool try_complete(Fiber *waiting) {
-    Warp *warp = &launch.warps[waiting->warp];
-    Fiber *lanes = &launch.fibers[waiting->warp * 32];
+    Warp *warp = &waiting->block->warps[waiting->warp];
+    Fiber *lanes = &waiting->block->fibers[waiting->warp * 32];
     uint32_t mask = waiting->mask;
     for (uint32_t rest = mask & ~warp->exited; rest; rest &= rest - 1) {
         const Fiber *lane = &lanes[__builtin_ctz(rest)];

@@ -1,5 +1,5 @@
 // What the kernel side (shim) and the engine agree on. Includes nothing; both sides see this text.
-#define AK_SIM_ABI_VERSION 1
+#define AK_SIM_ABI_VERSION 2
 
 typedef unsigned long long ak_sim_u64;
 
@@ -39,6 +39,8 @@ enum : unsigned {
 // Block barriers, by what they return.
 enum : unsigned { AK_SIM_BARRIER, AK_SIM_BARRIER_OR, AK_SIM_BARRIER_AND, AK_SIM_BARRIER_COUNT };
 
+struct ak_sim_request;
+
 struct ak_sim_engine_table {
     unsigned version;
     // Checks an access and returns where its bytes live on the host; never null.
@@ -48,4 +50,6 @@ struct ak_sim_engine_table {
                              unsigned line);
     int (*barrier)(unsigned kind, int predicate, unsigned line);
     void (*trap)(unsigned line);
+    // An instruction of hopper_abi.h.
+    ak_sim_u64 (*asynchronous)(unsigned operation, const ak_sim_request *request, unsigned line);
 };
