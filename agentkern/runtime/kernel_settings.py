@@ -60,4 +60,4 @@ def divide_call(form: CallForm, positional: tuple[object, ...], named: Mapping[s
 def _is_setting(annotation: object) -> bool:
     if isinstance(annotation, str):
         return annotation.rpartition(".")[2] in [kind.__name__ for kind in _KINDS]
-    return annotation in _KINDS
+    return any(annotation is kind for kind in _KINDS)

@@ -18,6 +18,6 @@ def raw_array(bound: BoundTensor) -> NDArray[Any]:
     if view.elements == 0:
         return np.empty(view.shape, dtype)
     last = sum((extent - 1) * stride for extent, stride in zip(view.shape, view.strides, strict=True))
-    memory = (ctypes.c_char * ((last + 1) * dtype.itemsize)).from_address(view.pointer)
+    memory = memoryview((ctypes.c_char * ((last + 1) * dtype.itemsize)).from_address(view.pointer))
     strides = tuple(stride * dtype.itemsize for stride in view.strides)
     return np.ndarray(view.shape, dtype, memory, strides=strides)
