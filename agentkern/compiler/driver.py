@@ -59,8 +59,8 @@ class CompileResult:
     """What came of it. `texts` holds the stages by name: `ir`, `legal`, `placed`, `gpu`, `cuda`.
 
     `kernel` is the TILE kernel as the front end made it, `lines` maps lines of the CUDA text to the kernel's. `abi` and
-    `schedule` are None unless the status is `ok` and nothing stopped the compiler early. `registers` is the estimate for
-    one thread; `legal` is None in a result that comes from a cache.
+    `schedule` are None unless the status is `ok` and nothing stopped the compiler early. `registers` is the estimate
+    for one thread; `legal` is None in a result that comes from a cache.
     """
 
     status: str

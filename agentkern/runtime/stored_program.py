@@ -103,7 +103,7 @@ def _param(param: TensorParam | ScalarParam) -> dict[str, object]:
 
 
 def _argument(argument: Argument) -> dict[str, object]:
-    return asdict(argument) | {"dtype": argument.dtype.name}
+    return {**asdict(argument), "dtype": argument.dtype.name}
 
 
 def _extent(extent: int | Dim) -> int | str:
