@@ -55,7 +55,7 @@ def _used(region: Region, live: set[Value]) -> Region:
     for op in reversed(region.ops):
         regions: tuple[Region, ...] = tuple([_used(r, live) for r in op.regions]) if op.regions else ()
         wanted = not live.isdisjoint(op.results) or op.spec.traits & _KEPT or op.spec.name == "yield"
-        if not wanted or (op.name == "grid" and not regions[0].ops):
+        if not wanted or (op.name == "grid" and not any(region.ops for region in regions)):
             continue
         if op.regions:
             op = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location)

@@ -33,13 +33,14 @@ def _wide_class(op: Op, classes: AxisClasses) -> int | None:
             "make one of the axes a grid axis, so that a block holds a part of it",
             op.location,
         )
-    if any(wide[0] in (split.whole, *split.parts) for split in classes.splits):
+    found = next(iter(wide))
+    if any(found in (split.whole, *split.parts) for split in classes.splits):
         raise UnsupportedError(
             "an axis too long to keep on the chip is reshaped",
             "make it a grid axis with `block=` of the group's size instead of reshaping it",
             op.location,
         )
-    return wide[0]
+    return found
 
 
 class _Streams:

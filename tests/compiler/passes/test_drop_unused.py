@@ -1,0 +1,45 @@
+"""What nothing reads is left out of the GPU stage; what acts stays."""
+
+import pytest
+
+from agentkern.compiler.driver import CompileRequest, compile_kernel
+from agentkern.compiler.ir.parser import parse_kernel
+from agentkern.compiler.ir.printer import print_kernel
+from agentkern.compiler.ir.verifier import verify_kernel
+from agentkern.compiler.passes.drop_unused import drop_unused
+from tests.compiler.agreement import HEADER
+from tests.compiler.test_agreement import KERNELS
+
+ACTS = ("store_vector", "load_vector", "set", "shuffle_xor", "barrier")
+
+
+def lowered(name: str, **dims: int) -> str:
+    request = CompileRequest(HEADER + KERNELS[name][0], "kernel.py", dims=dims)
+    return compile_kernel(request, stop_after="lower_to_threads").texts["lower_to_threads"]
+
+
+def counts(text: str) -> list[int]:
+    return [text.count(f"{name}(") for name in ACTS]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"), [("softmaxish", {"H": 9000}), ("block2d", {}), ("transpose", {}), ("ints", {})]
+)
+def test_only_what_computes_is_left_out(name: str, dims: dict[str, int]):
+    before = parse_kernel(lowered(name, **dims))
+    after = drop_unused(before)
+    verify_kernel(after)
+    assert len(print_kernel(after)) < len(print_kernel(before))
+    assert counts(print_kernel(after)) == counts(print_kernel(before))
+
+
+def test_a_second_run_finds_nothing():
+    once = drop_unused(parse_kernel(lowered("rowsum_dyn")))
+    assert print_kernel(drop_unused(once)) == print_kernel(once)
+
+
+def test_what_only_an_unread_value_reads_goes_with_it():
+    text = lowered("outer")
+    after = print_kernel(drop_unused(parse_kernel(text)))
+    unread = "quotient("
+    assert text.count(unread) > after.count(unread)
