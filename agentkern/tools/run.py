@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
-from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel
+from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import InterpreterError, interpret
 from agentkern.compiler.ir.reference_formats import FLOATS, Raw, decode
@@ -25,6 +25,7 @@ from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, image_of, run_on_gpu
 from agentkern.runtime.nvrtc import NvrtcOptions
 from agentkern.runtime.nvrtc_library import NvrtcMissing
+from agentkern.runtime.programs import compile_program
 from agentkern.runtime.signature import Signature
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
@@ -119,7 +120,8 @@ def _compile(request: RunRequest, variant: Variant = _CONTIGUOUS) -> CompileResu
         request.source, request.path, request.kernel, target, request.dims, request.settings, schedule, variant=variant
     )
     # The interpreter runs what the front end made: nothing below it may matter.
-    compiled = compile_kernel(asked, stop_after="simplify" if request.device == "interp" else None)
+    cache = Cache(cache_folder(os.environ))
+    compiled = compile_program(asked, cache, stop_after="simplify" if request.device == "interp" else None)
     if compiled.status != "ok" or compiled.kernel is None:
         raise Failed(*compiled.diagnostics)
     return compiled
