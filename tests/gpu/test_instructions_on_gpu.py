@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from agentkern.compiler.targets.instructions import Instruction
 from agentkern.compiler.targets.instructions_index import find_instruction, instruction_names
 from agentkern.runtime.driver import Driver, DriverError, driver
 from tests.gpu.instruction_case import Bytes, Case, filled
@@ -105,7 +107,10 @@ def test_row_does_what_the_table_says(runner: Runner, name: str):
     assert [d for d in (difference(runner.run(case), case) for case in cases) if d is not None] == []
 
 
-PRODUCTS = [row for family in ("mma", "wgmma") for row in rows_of(family)]
+PRODUCTS: dict[str, list[tuple[int, Instruction]]] = defaultdict(list)
+for _number, _row in enumerate([*rows_of("mma"), *rows_of("wgmma")]):
+    assert _row.shape_mnk is not None
+    PRODUCTS[f"{_row.family} n{_row.shape_mnk[1]}"].append((_number, _row))
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +118,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ProductModel:
     return ProductModel(tmp_path_factory.mktemp("product_model"))
 
 
-@pytest.mark.parametrize("number", range(len(PRODUCTS)), ids=lambda number: PRODUCTS[number].name)
-def test_product_has_the_bits_of_the_model(runner: Runner, model: ProductModel, number: int):
-    row = PRODUCTS[number]
-    if not row.exists_on(runner.target):
+@pytest.mark.parametrize("group", list(PRODUCTS))
+def test_products_have_the_bits_of_the_model(runner: Runner, model: ProductModel, group: str):
+    rows = [(number, row) for number, row in PRODUCTS[group] if row.exists_on(runner.target)]
+    if not rows:
         pytest.skip(f"not on {runner.target}")
-    runs = list(model.cases(row, number))
-    assert [d for d in (difference(runner.run(case), case) for case in runs) if d is not None] == []
+    runs = [case for number, row in rows for case in model.cases(row, number)]
+    found = [(case.row, difference(runner.run(case), case)) for case in runs]
+    assert [f"{name}, {text}" for name, text in found if text is not None] == []
