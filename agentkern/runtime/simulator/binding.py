@@ -134,6 +134,8 @@ class RequestStruct(ctypes.Structure):
         ("asynchronous", c_uint32),
         ("cluster_blocks", c_uint32),
         ("completion", c_uint32),
+        ("registers", c_uint32),
+        ("reserved", c_uint32),
         ("n_findings", c_uint64),
         ("n_unrecorded", c_uint64),
         ("n_waits", c_uint64),

@@ -7,12 +7,14 @@ those are written. Texts that name none get nothing, and cost nothing.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 _ANY = re.compile(
     r"\bak_(?:mbarrier|tma|bulk|wgmma|mma|ldmatrix|stmatrix|cp_async|bar_sync|bar_arrive|elect_one|setmaxnreg|cluster"
     r"|mapa|fence_proxy|fence_acq_rel_cluster)\w*|\bAkTensorMap\b|\b__cluster_dims__\b|\b__cvta_generic_to_shared\b"
 )
 _CLUSTER = re.compile(r"\b__cluster_dims__\s*\(\s*(\d+)\s*(?:,\s*1\s*){0,2}\)")
+_REGISTERS = re.compile(r"\b__maxnreg__\s*\(\s*(\d+)\s*\)")
 _FORMATS = "bf16|f16|tf32|e4m3|e5m2|s8|u8"
 _WGMMA = re.compile(
     rf"\bak_wgmma_m64n(\d+)k(\d+)_(f32|s32)_({_FORMATS})(?:_({_FORMATS}))?_(ss|rs)(?:_(at))?(?:_(bt))?(?!\w)"
@@ -40,11 +42,20 @@ def uses_asynchronous(code: str) -> bool:
     return _ANY.search(code) is not None
 
 
-def cluster_blocks(code: str, kernel: str) -> int:
-    """Return the blocks of a cluster of `kernel`: its `__cluster_dims__`, or 1."""
+@dataclass(frozen=True, slots=True)
+class LaunchAttributes:
+    """What a kernel's head says: blocks of a cluster, and registers of a thread at the launch (0: nothing)."""
+
+    cluster_blocks: int
+    registers: int
+
+
+def launch_attributes(code: str, kernel: str) -> LaunchAttributes:
+    """Read `__cluster_dims__` and `__maxnreg__` of `kernel`."""
     head = re.search(rf"\b__global__\b((?:(?!\b__global__\b)[^;{{])*?)\b{kernel}\s*\(", code)
-    found = _CLUSTER.search(head.group(1)) if head else None
-    return int(found.group(1)) if found else 1
+    text = head.group(1) if head else ""
+    cluster, registers = _CLUSTER.search(text), _REGISTERS.search(text)
+    return LaunchAttributes(int(cluster.group(1)) if cluster else 1, int(registers.group(1)) if registers else 0)
 
 
 def family_definitions(code: str) -> str:
@@ -78,7 +89,7 @@ def _wgmma_line(match: re.Match[str]) -> str:
 def _mma_line(match: re.Match[str]) -> str:
     k, result, a, b = match.groups()
     b = b or a
-    if not _is_product(k, result, a, b) or a in ("e4m3", "e5m2"):
+    if not _is_product(k, result, a, b):
         return ""
     element = "float" if result == "f32" else "int"
     return f"AK_SIM_MMA_SYNC({match.group(0)}, {element}, {k}, {_CODES[a]}, {_CODES[b]})"

@@ -26,7 +26,12 @@ from agentkern.runtime.simulator.binding import (
     WaitStruct,
     load_engine,
 )
-from agentkern.runtime.simulator.hopper_names import cluster_blocks, family_definitions, uses_asynchronous
+from agentkern.runtime.simulator.hopper_names import (
+    LaunchAttributes,
+    family_definitions,
+    launch_attributes,
+    uses_asynchronous,
+)
 from agentkern.runtime.simulator.records import (
     Buffer,
     SimulatorOptions,
@@ -77,14 +82,14 @@ class LaunchError(ValueError):
 class _Kernel:
     entry: int
     words: tuple[int, ...]
-    cluster_blocks: int
+    attributes: LaunchAttributes
 
 
 class SimulatorModule:
     """The kernels of one .cu text, built for this machine."""
 
     def __init__(
-        self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, int], *, asynchronous: bool = False
+        self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, LaunchAttributes], *, asynchronous: bool = False
     ) -> None:
         self._library = library  # keeps the code loaded
         self._engine = engine
@@ -93,7 +98,7 @@ class SimulatorModule:
         bind.restype = ctypes.c_void_p
         self._smem: int = bind(engine.table, ctypes.byref(self._current))
         engine.protect(self._smem, SMEM_RESERVED_BYTES)
-        self._kernels = {name: _describe(library, name, blocks) for name, blocks in kernels.items()}
+        self._kernels = {name: _describe(library, name, attributes) for name, attributes in kernels.items()}
         self._asynchronous = asynchronous
 
     @property
@@ -123,12 +128,12 @@ class SimulatorModule:
         if options.blocks is not None and any(not 0 <= block < grid_blocks for block in options.blocks):
             raise LaunchError("`blocks` names a block outside the grid")
         found = self._kernels[kernel]
-        _check_clusters(found.cluster_blocks, grid_blocks, options.blocks)
+        _check_clusters(found.attributes.cluster_blocks, grid_blocks, options.blocks)
         space = map_buffers([buffer for argument in arguments if (buffer := _buffer_of(argument)) is not None])
         values = _pack_arguments(kernel, found.words, arguments, space.addresses)
         if grid_blocks == 0 or options.blocks == ():
             return SimulatorReport((), 0, True, SimulatorStats())
-        request = _request(space, options, threads, found.cluster_blocks)
+        request = _request(space, options, threads, found.attributes)
         request.asynchronous = self._asynchronous
         request.entry = found.entry
         request.arguments = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
@@ -155,9 +160,9 @@ def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
     entries = "\n".join(f"AK_SIM_ENTRY({name})" for name in kernels)
     source = f'{shim}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
     path = build_shared_object(source, (*_FLAGS, *machine_flags()), (), cache_dir / "simulator")
-    clusters = {name: cluster_blocks(code, name) for name in kernels}
+    attributes = {name: launch_attributes(code, name) for name in kernels}
     return SimulatorModule(
-        ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), clusters, asynchronous=asynchronous
+        ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), attributes, asynchronous=asynchronous
     )
 
 
@@ -175,13 +180,13 @@ def _shim_text(parts: tuple[str, ...]) -> str:
     return "".join(f'#line 1 "shim/{part}"\n' + (_SHIM / part).read_text() for part in parts)
 
 
-def _describe(library: ctypes.CDLL, name: str, blocks: int) -> _Kernel:
+def _describe(library: ctypes.CDLL, name: str, attributes: LaunchAttributes) -> _Kernel:
     signature = library[f"ak_sim_signature_{name}"]
     signature.restype = ctypes.POINTER(ctypes.c_uint32)
     words = signature()
     entry = ctypes.cast(library[f"ak_sim_entry_{name}"], ctypes.c_void_p).value
     assert entry is not None
-    return _Kernel(entry, tuple(words[1 + i] for i in range(words[0])), blocks)
+    return _Kernel(entry, tuple(words[1 + i] for i in range(words[0])), attributes)
 
 
 def _check_shape(grid_blocks: int, threads: int, shared_bytes: int) -> None:
@@ -246,7 +251,7 @@ def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:
     return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
 
-def _request(space: AddressMap, options: SimulatorOptions, threads: int, cluster_blocks: int) -> RequestStruct:
+def _request(space: AddressMap, options: SimulatorOptions, threads: int, attributes: LaunchAttributes) -> RequestStruct:
     request = RequestStruct(
         n_threads=threads,
         n_regions=len([region for region in space.regions if region.n_windows]),
@@ -255,7 +260,7 @@ def _request(space: AddressMap, options: SimulatorOptions, threads: int, cluster
         regions=space.regions,
         windows=space.windows,
         findings=(FindingStruct * options.max_findings)(),
-        waits=(WaitStruct * (threads * cluster_blocks))(),
+        waits=(WaitStruct * (threads * attributes.cluster_blocks))(),
         step_limit=options.step_limit,
         time_limit_ns=int(options.time_limit_s * 1e9),
         stack_bytes=options.stack_bytes,
@@ -263,7 +268,8 @@ def _request(space: AddressMap, options: SimulatorOptions, threads: int, cluster
         thread_order=options.thread_order,
         block_order=options.block_order,
         full_checks=options.checks,
-        cluster_blocks=cluster_blocks,
+        cluster_blocks=attributes.cluster_blocks,
+        registers=attributes.registers,
         completion=options.completion,
     )
     if options.blocks is not None:

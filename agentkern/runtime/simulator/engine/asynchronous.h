@@ -103,13 +103,12 @@ static void start_asynchronous() {
     operations.loads = {};
     operations.idle_rounds = 0;
     memset(operations.threads, 0, launch.n_fibers * sizeof(ThreadState));
-    uint32_t registers = SM_REGISTERS / launch.n_threads / 8 * 8;
     for (uint32_t rank = 0; rank < launch.request->cluster_blocks; ++rank) {
         for (uint32_t first = 0; first < launch.n_threads; first += 128) {
             Warpgroup *group = warpgroup_of(&launch.blocks[rank].fibers[first]);
             group->n_arrived = group->n_accumulators = group->next_evicted = 0;
             group->products = {};
-            group->registers = registers < 256 ? registers : 256;
+            group->registers = launch_registers();
         }
     }
 }
@@ -161,7 +160,7 @@ static ak_sim_u64 use_barrier(unsigned operation, const ak_sim_request *r, uint3
             complain(OPERAND_MISUSE, CLUSTER_MASK, line, (int64_t)r->value, launch.request->cluster_blocks);
             return 0;
         }
-        address = CLUSTER_BASE + (r->value << CLUSTER_RANK_SHIFT) + (address - launch.blocks[0].shared.device);
+        address = address_in_cluster(r->value, address);
     }
     MBarrier *barrier = use_mbarrier(address, line);
     if (!barrier) return 1;
@@ -197,8 +196,10 @@ static ak_sim_u64 use_cluster(unsigned operation, const ak_sim_request *r, uint3
         default:
             if (r->value >= launch.request->cluster_blocks) {
                 complain(OPERAND_MISUSE, CLUSTER_MASK, line, (int64_t)r->value, launch.request->cluster_blocks);
+                return r->address;
             }
-            return CLUSTER_BASE + (r->value << CLUSTER_RANK_SHIFT) + (r->address - launch.blocks[0].shared.device);
+            launch.blocks[r->value].written_unseen = true;  // by plain stores through the address
+            return address_in_cluster(r->value, r->address);
     }
 }
 

@@ -98,6 +98,13 @@ static void wait_for_cluster(uint32_t line) {
     wait_here();
 }
 
+// Registers of a thread at the launch: as the kernel says, or as many as the threads leave each other.
+static uint32_t launch_registers() {
+    if (launch.request->registers) return (launch.request->registers + 7) / 8 * 8;  // 255 are 256
+    uint32_t most = SM_REGISTERS / launch.n_threads / 8 * 8;
+    return most < 256 ? most : 256;
+}
+
 static uint32_t free_registers(const Block *block) {
     uint32_t used = 0;
     for (uint32_t g = 0; g < (launch.n_threads + 127) / 128; ++g) {
@@ -105,7 +112,8 @@ static uint32_t free_registers(const Block *block) {
         used += operations.warpgroups[block->rank * (AK_SIM_MAX_THREADS / 128) + g].registers *
                 (threads < 128 ? threads : 128);
     }
-    return used > SM_REGISTERS ? 0 : SM_REGISTERS - used;
+    uint32_t all = launch_registers() * launch.n_threads;  // the block's own, not the processor's
+    return used > all ? 0 : all - used;
 }
 
 static void give_registers(Block *block) {

@@ -124,7 +124,7 @@ struct LaunchRequest {
     WaitRecord *waits;  // one for each thread of a cluster, filled at a deadlock
     uint64_t step_limit, time_limit_ns, stack_bytes, seed;
     uint32_t thread_order, block_order, full_checks, asynchronous;
-    uint32_t cluster_blocks, completion;
+    uint32_t cluster_blocks, completion, registers, reserved;
     // results
     uint64_t n_findings, n_unrecorded, n_waits, n_steps, n_switches, n_barriers, n_collectives, n_blocks_run;
     uint64_t wall_ns, shadow_bytes;

@@ -19,6 +19,7 @@ static void run_fiber() {
 static void start_block(Block *block, uint64_t number) {
     block->number = number;
     block->n_exited = 0;
+    block->written_unseen = false;
     memset(&block->barrier, 0, sizeof block->barrier);
     if (block->shared.bytes) memset(block->shared.host, 0xcd, block->shared.bytes);
     for (uint32_t w = 0; w < launch.n_threads / 32; ++w) block->warps[w].exited = 0;
@@ -134,10 +135,10 @@ static char *map_directory(Space *space) {
 static bool set_up_spaces(LaunchRequest *request) {
     static uint8_t *shared_bytes;
     static const Window whole_shared = {};
-    if (!shared_bytes) shared_bytes = (uint8_t *)map_pages((size_t)MAX_CLUSTER << 18);
+    if (!shared_bytes) shared_bytes = (uint8_t *)map_pages((size_t)MAX_CLUSTER << BLOCK_SHARED_SHIFT);
     for (uint32_t rank = 0; rank < request->cluster_blocks; ++rank) {
         launch.blocks[rank].shared = {request->smem_device, request->smem_bytes,
-                                      shared_bytes + ((size_t)rank << 18), &whole_shared,
+                                      shared_bytes + ((size_t)rank << BLOCK_SHARED_SHIFT), &whole_shared,
                                       0, SHARED_MEMORY, nullptr, 0};
     }
     launch.regions = (Space *)calloc(request->n_regions + 1, sizeof(Space));

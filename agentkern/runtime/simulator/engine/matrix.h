@@ -65,11 +65,61 @@ static void decode_fragment(const uint32_t *registers, uint32_t lane, StepShape 
     }
 }
 
+// 8-bit floats have no mma.sync of their own: the assembler widens them to f16 and runs two steps of
+// 16 from +0, over k mod 4 in {0, 1} and then {2, 3}, before one ordinary addition.
+static uint32_t widen_to_f16(uint32_t code, uint32_t format) {
+    if (format == AK_SIM_E5M2) return code << 8;
+    uint32_t sign = (code & 0x80u) << 8, field = code >> 3 & 15u, fraction = code & 7u;
+    if ((code & 0x7fu) == 0x7fu) return 0x7fffu;
+    if (field) return sign | (field + 8u) << 10 | fraction << 7;
+    if (fraction == 0) return sign;
+    uint32_t shift = (uint32_t)__builtin_clz(fraction) - 28u;
+    return sign | (9u - shift) << 10 | (fraction << shift & 7u) << 7;
+}
+
+static uint32_t add_f32(uint32_t a, uint32_t b) {
+    float x, y;
+    memcpy(&x, &a, 4);
+    memcpy(&y, &b, 4);
+    x += y;
+    memcpy(&a, &x, 4);
+    return (a & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : a;
+}
+
+static void multiply_narrow(Fiber *lanes, const unsigned *numbers) {
+    static StepColumns columns;
+    static Operand rows[16][MAX_STEP_K];
+    static uint32_t sums[16][8];
+    memset(sums, 0, sizeof sums);
+    for (uint32_t half = 0; half < 2; ++half) {
+        memset(columns.special, 0, sizeof columns.special);
+        for (uint32_t i = 0; i < 32 * 16; ++i) {  // lane, register of a, one of its two bytes
+            uint32_t lane = i / 16, r = i / 4 % 4, e = i % 2, byte = 8 * (2 * half + e), k = lane % 4 * 2 + e;
+            if (i / 2 % 2) continue;
+            uint32_t a = ((const uint32_t *)lanes[lane].request->registers[1])[r] >> byte & 0xffu;
+            rows[lane / 4 + 8 * (r & 1u)][k + (r >> 1) * 8] = decode_operand(widen_to_f16(a, numbers[2]), AK_SIM_F16);
+            if (r > 1) continue;
+            uint32_t b = ((const uint32_t *)lanes[lane].request->registers[2])[r] >> byte & 0xffu;
+            set_column(&columns, k + r * 8, lane / 4, decode_operand(widen_to_f16(b, numbers[3]), AK_SIM_F16));
+        }
+        for (uint32_t row = 0; row < 16; ++row) step_row(rows[row], &columns, {8, 16, AK_SIM_F16, AK_SIM_F16}, sums[row]);
+    }
+    for (uint32_t i = 0; i < 128; ++i) {
+        uint32_t row = i / 8, n = i % 8;
+        uint32_t *d = (uint32_t *)lanes[row % 8 * 4 + n / 2].request->registers[0] + row / 8 * 2 + n % 2;
+        *d = add_f32(sums[row][n], *d);
+    }
+}
+
 static void multiply_fragments(Fiber *lanes) {
     static StepColumns columns;
     static Operand rows[16][MAX_STEP_K];
     const unsigned *numbers = lanes[0].request->numbers;
     StepShape shape = {numbers[0], numbers[1], numbers[2], numbers[3]};
+    if (shape.format_a == AK_SIM_E4M3 || shape.format_a == AK_SIM_E5M2) {
+        multiply_narrow(lanes, numbers);
+        return;
+    }
     memset(columns.special, 0, sizeof columns.special);
     uint32_t each = 4 / PRODUCT_FORMATS[shape.format_b].bytes;
     for (uint32_t lane = 0; lane < 32; ++lane) {

@@ -35,8 +35,7 @@ struct SharedPlace {
     uint64_t offset;
 };
 static SharedPlace shared_place(uint64_t address, uint32_t bytes, uint32_t alignment) {
-    Block *block = launch.running->block;
-    if (address >= CLUSTER_BASE && address < DEVICE_BASE) block = block_of_address(&address);
+    Block *block = block_of_address(&address);
     uint64_t offset = address - block->shared.device;
     if (offset >= block->shared.bytes || block->shared.bytes - offset < bytes || offset % alignment) {
         return {nullptr, offset};

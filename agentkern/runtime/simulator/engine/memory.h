@@ -4,14 +4,20 @@
 
 static const uint64_t DEVICE_BASE = 0x4000000000000000ull;
 enum : uint32_t { REGION_SHIFT = 40 };
-// The addresses that mapa gives: a block's rank, and the shared address in it.
-static const uint64_t CLUSTER_BASE = 0x2000000000000000ull;
-enum : uint32_t { CLUSTER_RANK_SHIFT = 24 };
+// The addresses that mapa gives are those of the bytes on the host, block after block.
+enum : uint32_t { BLOCK_SHARED_SHIFT = 18 };
 
-static Block *block_of_address(uint64_t *address) {
-    uint64_t rank = (*address - CLUSTER_BASE) >> CLUSTER_RANK_SHIFT;
-    *address = launch.blocks[0].shared.device + (*address & ((1u << CLUSTER_RANK_SHIFT) - 1));
-    return &launch.blocks[rank % launch.request->cluster_blocks];
+static inline uint64_t address_in_cluster(uint64_t rank, uint64_t address) {
+    return (uint64_t)(uintptr_t)launch.blocks[rank].shared.host + (address - launch.blocks[0].shared.device);
+}
+
+// The block that `address` is of, with the address that this block has for it.
+static inline Block *block_of_address(uint64_t *address) {
+    uint64_t in_cluster = *address - (uint64_t)(uintptr_t)launch.blocks[0].shared.host;
+    uint64_t rank = in_cluster >> BLOCK_SHARED_SHIFT;
+    if (rank >= launch.request->cluster_blocks) return launch.running->block;
+    *address = launch.blocks[0].shared.device + (in_cluster & ((1u << BLOCK_SHARED_SHIFT) - 1));
+    return &launch.blocks[rank];
 }
 
 static void check_no_mbarrier(Block *block, uint64_t offset, uint32_t what, uint32_t line);
@@ -90,8 +96,7 @@ static inline void track_aligned(Space *space, uint64_t address, uint64_t offset
 }
 
 static void *access_shared(uint64_t address, uint32_t what, uint32_t line) {
-    Block *block = launch.running->block;
-    if (address >= CLUSTER_BASE && address < DEVICE_BASE) block = block_of_address(&address);
+    Block *block = launch.asynchronous ? block_of_address(&address) : launch.running->block;
     Space *space = &block->shared;
     uint64_t offset = address - space->device;
     if (address >= DEVICE_BASE) {

@@ -9,6 +9,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 #define __grid_constant__
 #ifndef __restrict__
 #define __restrict__ __restrict
