@@ -6,7 +6,7 @@ other bits. Measured meaning of every row: the product model of the simulator.
 
 from __future__ import annotations
 
-from agentkern.compiler.layout.layout import Digit, Layout
+from agentkern.compiler.layout import fragments
 from agentkern.compiler.targets.instructions import (
     Fragment,
     Instruction,
@@ -60,35 +60,19 @@ def types_text(a: str, b: str) -> str:
     return PTX_TYPES[a] if OPERAND_BITS[a] > 8 else f"{PTX_TYPES[a]}_{PTX_TYPES[b]}"
 
 
-def _layout(
-    registers_: tuple[Digit, ...], lanes: tuple[Digit, ...], warps: tuple[Digit, ...] = (), rank: int = 2
-) -> Layout:
-    return Layout(rank, tuple(d for d in registers_ if d.extent > 1), lanes, warps)
-
-
-def _warps(m: int) -> tuple[Digit, ...]:
-    """The four warps of a warpgroup stand below each other; one warp has no digit."""
-    return (Digit(0, m // 16, 16),) if m > 16 else ()
-
-
 def accumulator_fragment(m: int, n: int) -> Fragment:
     """D and C: pairs along n, then 8 rows on, then 8 columns on; m = 16 for a warp, 64 for a warpgroup."""
-    elements = (Digit(1, 2, 1), Digit(0, 2, 8), Digit(1, n // 8, 8))
-    return Fragment(_layout(elements, (Digit(1, 4, 2), Digit(0, 8, 1)), _warps(m)), 1)
+    return Fragment(fragments.accumulator(m, n), 1)
 
 
 def a_fragment(m: int, dtype: str) -> Fragment:
     """A in registers: 4 bytes along k, then 8 rows on, then 16 bytes on."""
-    packed = 32 // OPERAND_BITS[dtype]
-    elements = (Digit(1, packed, 1), Digit(0, 2, 8), Digit(1, 2, 4 * packed))
-    return Fragment(_layout(elements, (Digit(1, 4, packed), Digit(0, 8, 1)), _warps(m)), packed)
+    return Fragment(fragments.operand_a(m, OPERAND_BITS[dtype]), 32 // OPERAND_BITS[dtype])
 
 
 def b_fragment(dtype: str) -> Fragment:
     """B in registers, 8 columns: 4 bytes along k, then 16 bytes on."""
-    packed = 32 // OPERAND_BITS[dtype]
-    elements = (Digit(0, packed, 1), Digit(0, 2, 4 * packed))
-    return Fragment(_layout(elements, (Digit(0, 4, packed), Digit(1, 8, 1))), packed)
+    return Fragment(fragments.operand_b(OPERAND_BITS[dtype]), 32 // OPERAND_BITS[dtype])
 
 
 _FP8_REFUSAL = Refusal(
@@ -130,9 +114,7 @@ def matrix_fragment(count: int, *, transposed: bool) -> Fragment:
 
     Lane l's address is that of row l % 8 of matrix l // 8: eight elements of 16 bits.
     """
-    row, column = (2, 1) if transposed else (1, 2)
-    elements = (Digit(column, 2, 1), Digit(0, count, 1))
-    return Fragment(_layout(elements, (Digit(column, 4, 2), Digit(row, 8, 1)), rank=3), 2)
+    return Fragment(fragments.matrix_registers(count, transposed=transposed), 2)
 
 
 def _ldmatrix(count: int, *, transposed: bool) -> Instruction:
