@@ -10,7 +10,7 @@ clusters. Reads the kernel, changes nothing.
 
 from __future__ import annotations
 
-from agentkern.compiler.analysis.synchronisation_budget import check_budgets
+from agentkern.compiler.analysis.synchronisation_budget import check_budgets, check_space
 from agentkern.compiler.analysis.synchronisation_findings import Report, SyncFinding
 from agentkern.compiler.analysis.synchronisation_groups import check_whole, find_groups
 from agentkern.compiler.analysis.synchronisation_order import BlockRun
@@ -34,6 +34,7 @@ def _check_function(kernel: Kernel, function: Op, report: Report) -> None:
     plan = plan_function(function)
     if not any(is_event(op, plan.products) for op in walk(function.regions[0].ops)):
         return
+    check_space(function, report)
     for case in choose_cases(kernel, plan):
         _check_case(kernel, plan, case, report)
 

@@ -1,18 +1,21 @@
-"""Register budgets of warpgroups: together never more than the block was launched with."""
+"""What a block has: registers of warpgroups, never more than at launch; arrays of shared memory, inside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agentkern.compiler.analysis.synchronisation_findings import Report
 from agentkern.compiler.analysis.synchronisation_groups import WARPGROUP
 from agentkern.compiler.analysis.synchronisation_trace import Event
-from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.core import Op, walk
+from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer
 
 # PTX ISA, setmaxnreg; registers of an SM and of one thread at most: CUDA C++ Programming Guide, technical specifications.
 FILE_REGISTERS = 65536
 MOST_REGISTERS = 255
 STEP = 8
+BARRIER_BYTES = 8
 
 
 def launched_registers(threads: int, min_blocks: int) -> int:
@@ -47,6 +50,35 @@ def check_budgets(function: Op, events: Sequence[Event], report: Report) -> None
             largest.op,
             other.op if other is not largest else None,
         )
+
+
+def check_space(function: Op, report: Report) -> None:
+    """Arrays lie inside the function's shared memory, barriers apart from each other."""
+    limit = function.attrs["shared_bytes"]
+    assert isinstance(limit, int)
+    barriers: list[tuple[int, int, Op]] = []
+    for op in walk(function.regions[0].ops):
+        offset, type_ = op.attrs.get("offset"), op.results[0].type if op.results else None
+        if not isinstance(offset, int):
+            continue
+        count = op.attrs.get("count")
+        if isinstance(type_, Mbarriers):
+            end = offset + BARRIER_BYTES * type_.count
+            barriers += [(offset, end, op)]
+        elif isinstance(type_, Pointer) and isinstance(count, int):
+            end = offset + count * type_.dtype.nbytes
+        else:
+            continue
+        if end > limit:
+            report.add("bounds", f"ends at byte {end} of {limit} of shared memory", op)
+    barriers.sort(key=_start)
+    for before, after in pairwise(barriers):
+        if after[0] < before[1]:
+            report.add("bounds", f"barriers at {after[0]} overlap those at {before[0]}", after[2], before[2])
+
+
+def _start(array: tuple[int, int, Op]) -> int:
+    return array[0]
 
 
 def _count(event: Event) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from agentkern.compiler.analysis.synchronisation_trace import BINARY, SPECIAL, Plan, Tracer, is_event
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, walk
+from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.gpu_types import Mbarriers
 
@@ -36,13 +36,12 @@ def _synchronises(loop: Op, plan: Plan) -> bool:
     return any(op.name not in _QUIET and is_event(op, plan.products) for op in walk(loop.regions[0].ops))
 
 
-def _steered(plan: Plan) -> tuple[Op, ...]:
+def _steered(plan: Plan, constants: Mapping[Value, object]) -> tuple[Op, ...]:
     """Loops that synchronise, with bounds that are not constants."""
-    constants = {op.result for op in walk(plan.function.regions[0].ops) if op.name == "constant"}
     return tuple(
         op
         for op in walk(plan.function.regions[0].ops)
-        if op.name == "for" and not set(op.operands) <= constants and _synchronises(op, plan)
+        if op.name == "for" and not set(op.operands) <= constants.keys() and _synchronises(op, plan)
     )
 
 
@@ -52,7 +51,9 @@ class _Turns:
     def __init__(self, kernel: Kernel, plan: Plan) -> None:
         self.kernel = kernel
         self.plan = plan
-        self.loops = _steered(plan)
+        body = plan.function.regions[0].ops
+        self.constants = {op.result: op.attrs["value"] for op in walk(body) if op.name == "constant"}
+        self.loops = _steered(plan, self.constants)
         self.ops = tuple(
             op
             for op in walk(plan.function.regions[0].ops)
@@ -73,6 +74,11 @@ class _Turns:
             else:
                 tracer.values[op.result] = tracer.binary(op)
         return tuple(turns[id(loop)] for loop in self.loops)
+
+    def step(self, loop: int) -> object:
+        """A loop's step, where it is a constant."""
+        op = self.loops[loop]
+        return op.attrs.get("step") if len(op.operands) == 2 else self.constants.get(op.operands[2])
 
     def _enter(self, tracer: Tracer, op: Op) -> int:
         bounds = [tracer.number(v) for v in op.operands]
@@ -123,12 +129,12 @@ def _steer(turns: _Turns, base: Sizes, loop: int, wanted: int) -> Sizes | None:
 
 
 def _classes(turns: _Turns, base: Sizes) -> list[int]:
-    """One loop for each way of depending on sizes, outer before inner."""
-    found: dict[tuple[int, ...], int] = {}
+    """One loop for each step and way of depending on sizes, outer before inner."""
+    found: dict[tuple[object, ...], int] = {}
     probes = [base, *({**base, s.name: _legal(s, v)} for s in turns.kernel.sizes for v in (1000, 40_000))]
     counts = [turns.count(probe) for probe in probes]
     for k in range(len(turns.loops)):
-        found.setdefault(tuple(count[k] for count in counts), k)
+        found.setdefault((turns.step(k), *(count[k] for count in counts)), k)
     return list(found.values())
 
 

@@ -12,6 +12,7 @@ import re
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer, RegisterArray, TensorMap, Token
 from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.targets.instructions_swizzles import SWIZZLES
 from agentkern.dsl.dtypes import DTYPES
 
 GPU: frozenset[Stage] = frozenset({"gpu"})
@@ -24,8 +25,19 @@ def _barriers(op: Op) -> str | None:
 
 
 def _declares_barriers(op: Op) -> str | None:
-    barriers = op.result.type
-    return None if isinstance(barriers, Mbarriers) and barriers.arrivals > 0 else "declares what is not a barrier array"
+    barriers, offset = op.result.type, op.attrs["offset"]
+    if not isinstance(barriers, Mbarriers) or barriers.arrivals <= 0:
+        return "declares what is not a barrier array"
+    if not isinstance(offset, int) or offset % 8:
+        return f"barriers at byte {offset}, not a multiple of 8"
+    return None
+
+
+def _expects(op: Op) -> str | None:
+    nbytes = op.attrs["bytes"]
+    if not isinstance(nbytes, int) or not 0 < nbytes < 1 << 20 or nbytes % 16:
+        return f"expects {nbytes} bytes, not a multiple of 16 below 2^20"
+    return _barriers(op)
 
 
 def _shared_pointer(op: Op, k: int) -> str | None:
@@ -41,6 +53,11 @@ def _tensor_map(op: Op) -> str | None:
         return "maps a tensor parameter"
     if tensor.dtype is not map_.dtype or tensor.rank != len(map_.box):
         return f"a box of {len(map_.box)} axes of {map_.dtype} for {tensor}"
+    row_bytes = map_.box[-1] * map_.dtype.nbytes
+    if map_.swizzle not in SWIZZLES or (map_.swizzle and row_bytes != map_.swizzle):
+        return f"swizzle {map_.swizzle} of boxes with rows of {row_bytes} bytes"
+    if row_bytes % 16 or not all(1 <= extent <= 256 for extent in map_.box):
+        return f"a box of {list(map_.box)}: rows are multiples of 16 bytes, extents 1 to 256"
     return None
 
 
@@ -75,6 +92,12 @@ def _tma_store(op: Op) -> str | None:
 def _descriptor(op: Op) -> str | None:
     if op.result.type != TileType(DTYPES["u64"]):
         return "a descriptor is u64"
+    if op.attrs["swizzle"] not in SWIZZLES:
+        return f"there is no swizzle {op.attrs['swizzle']}"
+    for name in ("leading", "stride"):
+        nbytes = op.attrs[name]
+        if not isinstance(nbytes, int) or nbytes % 16 or not 0 <= nbytes < 1 << 18:
+            return f"{name} bytes {nbytes}, not a multiple of 16 below 2^18"
     return _shared_pointer(op, 0)
 
 
@@ -122,6 +145,16 @@ def _waits(op: Op) -> str | None:
     return None
 
 
+def _named(op: Op) -> str | None:
+    """Barrier 0 is that of the block."""
+    number, threads = op.attrs["id"], op.attrs["threads"]
+    if not isinstance(number, int) or not 1 <= number <= 15:
+        return f"there is no named barrier {number}; 1 to 15"
+    if not isinstance(threads, int) or threads % 32 or not 32 <= threads <= 1024:
+        return f"{threads} threads, not whole warps"
+    return None
+
+
 def _budget(op: Op) -> str | None:
     count = op.attrs["count"]
     if not isinstance(count, int) or count % 8 or not 24 <= count <= 256 or op.attrs["change"] not in ("inc", "dec"):
@@ -139,7 +172,7 @@ _ROWS = (
     _row("mbarriers", 0, 1, _declares_barriers, "barriers at an offset of shared memory", offset=True),
     _row("mbarrier_init", 1, 0, _barriers, "set every barrier of an array to its first phase"),
     _row("mbarrier_fence", 0, 0, None, "make initialised barriers visible to the copy engine and the cluster"),
-    _row("mbarrier_expect", 2, 0, _barriers, "arrive, and expect bytes from the copy engine", bytes=True),
+    _row("mbarrier_expect", 2, 0, _expects, "arrive, and expect bytes from the copy engine", bytes=True),
     _row("mbarrier_arrive", 2, 0, _barriers, "arrive"),
     _row("mbarrier_wait", 3, 0, _barriers, "wait until the phase of a parity is complete"),
     _row("tma_load", None, 0, _tma_load, "copy a box to shared memory; its bytes complete on a barrier"),
@@ -158,8 +191,8 @@ _ROWS = (
     _row("copy_async", 4, 0, None, "bytes from global to shared memory: pointer, offset, pointer, offset", bytes=True),
     _row("copy_commit", 0, 1, _token, "commit this thread's copies as a group"),
     _row("copy_wait", None, 0, _waits, "wait until few groups are pending", pending=True),
-    _row("named_barrier", 0, 0, None, "`threads` threads meet at barrier `id`", id=True, threads=True),
-    _row("named_arrive", 0, 0, None, "arrive at a named barrier without waiting", id=True, threads=True),
+    _row("named_barrier", 0, 0, _named, "`threads` threads meet at barrier `id`", id=True, threads=True),
+    _row("named_arrive", 0, 0, _named, "arrive at a named barrier without waiting", id=True, threads=True),
     _row("elect", 0, 1, None, "true in one thread of the warp"),
     _row("register_budget", 0, 0, _budget, "change this warpgroup's registers per thread", count=True, change=True),
     _row("pack_pair", 2, 1, None, "two f32 values as one register of two narrow ones, the first low", dtype=True),
