@@ -146,6 +146,20 @@ def _scalar(param: ScalarParam, kind: Kind) -> int | float | bool:
     return default
 
 
+def other_scalars(signature: Signature, given: Scalars) -> dict[str, int | float | bool]:
+    """Return another number for each scalar that was not given: the usual one may be neutral, as 1 is in a product."""
+    return {p.name: _other_scalar(p) for p in signature.scalars if p.name not in given}
+
+
+def _other_scalar(param: ScalarParam) -> int | float | bool:
+    usual = _scalar(param, "random")
+    if isinstance(usual, bool):
+        return not usual
+    if param.dtype.is_float:
+        return 1.375 * usual + 0.125
+    return int(usual) - 1 if usual == param.dtype.integer_range[1] else int(usual) + 1
+
+
 def batch_size_name(kernel: Kernel) -> str | None:
     """Return the run-time size whose indices are independent of one another in the whole kernel, if there is one.
 

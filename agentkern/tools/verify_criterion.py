@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ class Criterion:
             raise CriterionError("a bound states max_ulp, min_equal_share or max_error_ratio")
         if self.kind == "bit_exact" and any(n is not None for n in numbers):
             raise CriterionError("bit_exact takes no numbers")
+        if not all(n is None or (math.isfinite(n) and n >= 0) for n in numbers):
+            raise CriterionError("a bound is a finite number that is not negative")
 
     def text(self) -> str:
         """Return the criterion as `parse_criterion` reads it."""

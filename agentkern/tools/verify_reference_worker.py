@@ -35,6 +35,9 @@ TORCH: dict[str, tuple[torch.dtype, type[np.generic]]] = {
     "i32": (torch.int32, np.int32),
     "i64": (torch.int64, np.int64),
     "u8": (torch.uint8, np.uint8),
+    "u16": (torch.uint16, np.uint16),
+    "u32": (torch.uint32, np.uint32),
+    "u64": (torch.uint64, np.uint64),
     "bool": (torch.bool, np.bool_),
 }
 _NAMES = {dtype: name for name, (dtype, _) in TORCH.items() if name != "tf32"}
@@ -132,5 +135,6 @@ if __name__ == "__main__":
         TypeError,
         ValueError,
     ) as e:
-        (Path(sys.argv[1]) / "error.txt").write_text(f"{type(e).__name__}: {e}")
+        said = f"{type(e).__name__}: {e}".encode(errors="backslashreplace")
+        (Path(sys.argv[1]) / "error.txt").write_bytes(said)
         sys.exit(1)

@@ -28,6 +28,20 @@ CORPUS = Path(__file__).parents[2] / "corpus"
 
 
 PROGRAM = TextProgram(VECTOR_ADD)
+SCALED = """
+agentkern.ir 1
+kernel tile @scaled(%x: in<i32, [N]>, %out: out<i32, [N]>, %s: i32) {} {
+  size N {static = false, multiple_of = 1, minimum = 0, maximum = none}
+  grid() {
+  ^(%i: block<%i, N>)
+    %a = load(%x, %i) {index = ["$0"]} : tile<i32, [%i]>
+    %one = constant() {value = 1} : i32
+    %b = broadcast(%s) : tile<i32, [%i]>
+    %c = mul(%a, %b) : tile<i32, [%i]>
+    store(%out, %c, %i) {index = ["$0"]}
+  }
+}
+"""
 
 
 def subject_of(options: VerifyOptions) -> Subject:
@@ -99,8 +113,23 @@ def test_a_bound_still_rejects_the_controls() -> None:
 
 def test_a_bound_that_lets_anything_through_is_reported_useless() -> None:
     useless = check(plus, Criterion("bound", max_ulp=1e30)).record
-    assert useless.status == "not_applicable"
-    assert useless.detail.startswith("useless for this kernel: it lets `zeros`")
+    assert useless.status == "not_run"
+    assert useless.detail.startswith("useless for this kernel: bound:max_ulp=1e+30 lets `zeros`")
+
+
+def test_a_reference_that_tells_nothing_apart_leaves_no_verdict() -> None:
+    options = VerifyOptions({"N": 40}, reference=PROGRAM, criterion=Criterion("bound", max_ulp=1e30))
+    assert run_checks(subject_of(options), options).verdict == "not_run"
+
+
+def test_a_scalar_that_a_reference_leaves_out_is_found_though_its_default_is_neutral() -> None:
+    scaled = TextProgram(SCALED)
+    deaf = TextProgram(SCALED.replace("broadcast(%s)", "broadcast(%one)"))
+    for other, verdict in ((scaled, "bit_exact"), (deaf, "wrong")):
+        options = VerifyOptions({"N": 40}, reference=other)
+        executor = InterpreterExecutor(scaled)
+        subject = make_subject(scaled, executor, executor, scaled.sizes, options)
+        assert run_checks(subject, options).verdict == verdict
 
 
 def test_the_error_ratio_compares_with_the_references_own_error_against_float64() -> None:
@@ -112,7 +141,12 @@ def test_the_error_ratio_compares_with_the_references_own_error_against_float64(
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("def f(x, y): raise ValueError('no')\n", "raised ValueError: no"), ("import os\nos._exit(9)\n", "ended with 9")],
+    [
+        ("def f(x, y): raise ValueError('no')\n", "raised ValueError: no"),
+        ("def f(x, y): raise ValueError('\\ud800')\n", "raised ValueError: \\ud800"),
+        ("import os\nos._exit(9)\n", "ended with 9"),
+        ("raise SystemExit(0)\n", "before it had answered every case"),
+    ],
 )
 def test_a_reference_that_fails_leaves_the_check_not_run(text: str, message: str, tmp_path: Path) -> None:
     result = verify_with(text, tmp_path)
@@ -158,7 +192,7 @@ def test_a_reference_is_named_by_file_and_function() -> None:
 def test_criteria_read_back_and_reject_what_they_are_not() -> None:
     criterion = parse_criterion("bound:max_ulp=1,min_equal_share=0.999")
     assert parse_criterion(criterion.text()) == criterion
-    for wrong in ("close", "bound", "bit_exact:max_ulp=1", "bound:max_ulp", "bound:slack=1"):
+    for wrong in ("close", "bound", "bit_exact:max_ulp=1", "bound:max_ulp", "bound:slack=1", "bound:max_ulp=nan", "bound:max_ulp=-1"):
         with pytest.raises(CriterionError):
             parse_criterion(wrong)
 
