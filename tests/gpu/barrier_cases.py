@@ -135,12 +135,11 @@ ak_st_u32(out + 32 + t, ak_lds_u32(ak_smem + 128 + 4 * t));
 
 
 def exchange_case(row: str, before: str = "") -> Case:
-    """Each block of a cluster of two writes to the other's shared memory and reads its own."""
+    """Each block of a cluster of two writes to the other's shared memory, and reads its own."""
     body = f"""
 const unsigned int rank = ak_cluster_rank();
 {MEET}
-volatile unsigned int* there = (volatile unsigned int*)ak_mapa(ak_smem, rank ^ 1u);
-there[t] = 1000u * rank + (unsigned int)t;
+ak_sts_cluster_u32(ak_mapa(ak_smem + 4 * t, rank ^ 1u), 1000u * rank + (unsigned int)t);
 {before}
 {MEET}
 ak_st_u32(out + {LANES} * rank + t, ak_lds_u32(ak_smem + 4 * t));
@@ -149,13 +148,42 @@ ak_st_u32(out + {LANES} * rank + t, ak_lds_u32(ak_smem + 4 * t));
     return _case(row, body, expected, blocks=2)
 
 
+def remote_case(row: str) -> Case:
+    """As above by 16 bytes, or by loads from the other's shared memory."""
+    source = random_words(2 * LANES * 4, 12)
+    words = "".join(f"r[{i}] = ak_ldg_u32(in + ({LANES} * rank + t) * 4 + {i});\n" for i in range(4))
+    stores = row.startswith("ak_sts")
+    there = "ak_mapa(ak_smem + 16 * t, rank ^ 1u)"
+    put = f"{row}({there}, r);" if stores else "for (int i = 0; i < 4; ++i) ak_sts_u32(ak_smem + 16 * t + 4 * i, r[i]);"
+    get = "for (int i = 0; i < 4; ++i) r[i] = ak_lds_u32(ak_smem + 16 * t + 4 * i);"
+    if row == "ak_lds_cluster_u32":
+        get = f"for (int i = 0; i < 4; ++i) r[i] = {row}((unsigned char*){there} + 4 * i);"
+    elif not stores:
+        get = f"{row}(r, {there});"
+    body = f"""
+const unsigned int rank = ak_cluster_rank();
+unsigned int r[4];
+{words}
+{MEET}
+{put}
+{MEET}
+{get}
+for (int i = 0; i < 4; ++i) ak_st_u32(out + ({LANES} * rank + t) * 4 + i, r[i]);
+{MEET}
+"""
+    expected = np.concatenate([source[LANES * 4 :], source[: LANES * 4]])
+    return _case(row, body, expected, words_of(source), blocks=2)
+
+
 def cluster_and_fence_cases() -> Iterator[Case]:
     """Every row of fences, clusters and election."""
     yield bulk_store_case("ak_fence_proxy_async")
     yield proxy_global_case()
     yield exchange_case("ak_fence_acq_rel_cluster", "ak_fence_acq_rel_cluster();")
-    for row in ("ak_cluster_rank", "ak_cluster_arrive", "ak_cluster_wait", "ak_mapa"):
+    for row in ("ak_cluster_rank", "ak_cluster_arrive", "ak_cluster_wait", "ak_mapa", "ak_sts_cluster_u32"):
         yield exchange_case(row)
+    for row in ("ak_lds_cluster_u32", "ak_lds_cluster_x4", "ak_sts_cluster_x4"):
+        yield remote_case(row)
     elect = """
 const bool first = ak_elect_one();
 const bool again = ak_elect_one();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkern.compiler.targets.instructions import Instruction, address, scalar
+from agentkern.compiler.targets.instructions import Instruction, address, registers, scalar, target_address
 
 REGISTER_COUNTS: tuple[int, ...] = tuple(range(24, 257, 8))
 """Registers that `setmaxnreg` may ask for. Source: PTX ISA, setmaxnreg."""
@@ -189,6 +189,52 @@ def cluster_rows() -> tuple[Instruction, ...]:
             result="void*",
             min_target=90,
             effect="value",
+        ),
+        *_remote_access_rows(),
+    )
+
+
+def _remote_access_rows() -> tuple[Instruction, ...]:
+    """Loads and stores of any block's shared memory, at addresses that `ak_mapa` gives."""
+    place, target = address("p", "shared"), target_address("p", "shared")
+    load, store = "PTX ISA: ld; State Spaces, shared::cluster", "PTX ISA: st; State Spaces, shared::cluster"
+    return (
+        Instruction(
+            "ak_lds_cluster_u32",
+            "cluster",
+            "ld.shared::cluster.u32 $result, [$p];",
+            (place,),
+            load,
+            "load from the shared memory of a block of the cluster",
+            result="unsigned int",
+            min_target=90,
+        ),
+        Instruction(
+            "ak_lds_cluster_x4",
+            "cluster",
+            "ld.shared::cluster.v4.u32 $r, [$p];",
+            (registers("r", "written", "unsigned int", 4), place),
+            load,
+            "load 16 bytes from the shared memory of a block of the cluster",
+            min_target=90,
+        ),
+        Instruction(
+            "ak_sts_cluster_u32",
+            "cluster",
+            "st.shared::cluster.u32 [$p], $v;",
+            (target, scalar("v", "u32")),
+            store,
+            "store to the shared memory of a block of the cluster",
+            min_target=90,
+        ),
+        Instruction(
+            "ak_sts_cluster_x4",
+            "cluster",
+            "st.shared::cluster.v4.u32 [$p], $r;",
+            (target, registers("r", "read", "unsigned int", 4)),
+            store,
+            "store 16 bytes to the shared memory of a block of the cluster",
+            min_target=90,
         ),
     )
 

@@ -28,7 +28,7 @@ _GROUPS: tuple[tuple[tuple[str, ...], Callable[[], tuple[Instruction, ...]]], ..
     (("ak_mbarrier_",), mbarrier_rows),
     (("ak_bar_",), named_barrier_rows),
     (("ak_fence_",), fence_rows),
-    (("ak_cluster_", "ak_mapa"), cluster_rows),
+    (("ak_cluster_", "ak_mapa", "ak_lds_cluster_", "ak_sts_cluster_"), cluster_rows),
     (("ak_elect_",), election_rows),
     (("ak_setmaxnreg_",), register_rows),
 )
