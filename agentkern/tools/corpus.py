@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentkern.compiler.driver import CompileRequest, compile_kernel
+from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
+from agentkern.runtime.programs import compile_program
 from agentkern.tools.check import signature_text
 from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries
 from agentkern.tools.corpus_records import with_record
@@ -211,7 +212,7 @@ def corpus_export(corpus: Path | None = None) -> Iterator[str]:
                 "signature": signature_text(_lowered(entry, kernel, {})),
                 "dims": dict(entry.dims),
                 "kernel": entry.source,
-                "cuda": compile_kernel(request).cuda,
+                "cuda": compile_program(request, None).cuda,
                 "notes": entry.notes,
                 "criterion": entry.criterion.text(),
             }

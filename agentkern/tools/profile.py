@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agentkern.compiler.driver import CompileRequest, compile_kernel
+from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 from agentkern.runtime.driver import DriverError, NoDriver, driver
+from agentkern.runtime.programs import compile_program
 from agentkern.runtime.worker import JobFailed, Worker
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.requests import KernelRequest, Target, Value
@@ -60,7 +61,7 @@ def profile(
     missing = [info.name for info in lowered.kernel.sizes if info.static and info.name not in static]
     if missing:
         return _without_time((error("AK803", Span(request.path), name=missing[0]),), None)
-    compiled = compile_kernel(compile_request(request, lowered.kernel.sizes), stop_after="simplify")
+    compiled = compile_program(compile_request(request, lowered.kernel.sizes), None, stop_after="simplify")
     if compiled.kernel is None or compiled.status != "ok":
         return _without_time(compiled.diagnostics, None)
     sizes = complete_sizes(compiled.kernel, lowered.kernel.sizes, request.dims)

@@ -10,17 +10,18 @@ from typing import Any
 
 import torch
 
-from agentkern.compiler.driver import CompileResult, compile_kernel
+from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.dims import evaluate
 from agentkern.compiler.schedule import schedule_from_json
 from agentkern.compiler.targets.limits import LIMITS
 from agentkern.compiler.variants import fitting_variant
-from agentkern.runtime.build import Build, build
+from agentkern.runtime.build import Build
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.driver import driver
+from agentkern.runtime.fitting_build import build_fitting
 from agentkern.runtime.gpu_timer import GpuTimer, measure_ceilings, read_clocks
-from agentkern.runtime.nvrtc import NvrtcOptions
+from agentkern.runtime.programs import compile_program
 from agentkern.runtime.resources import occupancy
 from agentkern.runtime.timing import (
     Budget,
@@ -50,11 +51,13 @@ def run(payload: dict[str, Any], report: Callable[[Any], None]) -> dict[str, Any
         asked = replace(asked, schedule=schedule_from_json(request.schedule))
     tile = lower_source(request.source, request.path, request.kernel, asked.dims, request.settings).kernel
     assert tile is not None
-    compiled = compile_kernel(replace(asked, variant=fitting_variant(tile, request.dims)))
+    cache = Cache(cache_folder(os.environ))
+    fitting = replace(asked, variant=fitting_variant(tile, request.dims))
+    compiled = compile_program(fitting, cache)
     assert compiled.abi is not None, compiled.diagnostics[0].message
-    made = build(compiled.cuda, NvrtcOptions(request.target), Cache(cache_folder(os.environ)))
+    made = build_fitting(fitting, compiled, cache)
     report([0.1, "measure"])
-    result = measured_result(request, compiled, made)
+    result = measured_result(request, made.compiled, made.build)
     return result.model_dump(mode="json")
 
 

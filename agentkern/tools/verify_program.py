@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.abi import Variant
-from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
+from agentkern.compiler.driver import CompileRequest, CompileResult, schedules
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.schedule import Schedule
 from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic
+from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.programs import compile_program
 from agentkern.tools.verify_model import BuildError, Sizes, signature_of
 
 
@@ -46,7 +49,7 @@ class CompiledProgram:
         key = (self._key(sizes), "" if schedule is None else schedule.text(), variant)
         if key not in self.results:
             request = replace(self.request, dims=self._static(sizes), schedule=schedule, variant=variant)
-            result = compile_kernel(request)
+            result = compile_program(request, Cache(cache_folder(os.environ)))
             if result.status != "ok":
                 first = result.diagnostics[0].message if result.diagnostics else result.status
                 raise BuildError(f"{self._shown(sizes)}: {first}")
@@ -55,7 +58,7 @@ class CompiledProgram:
 
     def first_result(self, sizes: Sizes) -> CompileResult:
         """Return what compiling for `sizes` gives, with its diagnostics if it is refused."""
-        return compile_kernel(replace(self.request, dims=self._static(sizes)))
+        return compile_program(replace(self.request, dims=self._static(sizes)), Cache(cache_folder(os.environ)))
 
     def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
         """Return up to `count` different schedules, the default first. Errors: BuildError."""

@@ -84,7 +84,7 @@ class Miscompiled:
 MUTANTS = {
     "another operation": (r"__fmul_rn\(row", "__fadd_rn(row", "integers"),
     "a default baked in": (r"factor\);", "0.5f);", "interpreter"),
-    "store guard one too wide": (r"< 40\);(?=\s*if \(v_\d+\) \{\s*ak_st)", "< 41);", "memory"),
+    "store guard one too wide": (r"< 40\);(?=\s*if \(v\w*\) \{\s*ak_st)", "< 41);", "memory"),
     "guard one too narrow": (r"\)\) < 40\);", ")) < 36);", "writes"),
     "another order of the sum": (r"(__shfl_xor_sync\(0xffffffffu, \w+, )2\)", r"\g<1>4)", "interpreter"),
 }
