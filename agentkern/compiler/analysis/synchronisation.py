@@ -23,7 +23,7 @@ __all__ = ["SyncFinding", "check_synchronisation"]
 
 def check_synchronisation(kernel: Kernel) -> tuple[SyncFinding, ...]:
     """Everything that may go wrong between the threads of a block of any function of a GPU-stage kernel."""
-    report = Report()
+    report = Report(kernel)
     for function in kernel.body:
         if function.name == "function":
             _check_function(kernel, function, report)

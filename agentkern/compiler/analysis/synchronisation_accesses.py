@@ -18,7 +18,6 @@ from agentkern.compiler.analysis.synchronisation_matrices import (
 )
 from agentkern.compiler.analysis.synchronisation_memory import SEVERAL, Access, Boxes, SharedMemory
 from agentkern.compiler.analysis.synchronisation_trace import (
-    Address,
     Event,
     Lanes,
     Matrix,
@@ -27,7 +26,7 @@ from agentkern.compiler.analysis.synchronisation_trace import (
     is_shared,
 )
 from agentkern.compiler.ir.core import Op, walk
-from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer, RegisterArray, TensorMap
+from agentkern.compiler.ir.gpu_types import Mbarriers, RegisterArray, TensorMap
 
 _MATRIX_ROWS = 8
 
@@ -126,7 +125,9 @@ class Accesses:
         start = int(address.at[thread]) if isinstance(address.at, np.ndarray) else address.at
         repeat = repeat_bytes(map_.swizzle)
         if start % repeat:
-            self.report.add("alignment", f"a box at byte {start}, not a multiple of {repeat}", event.op, address.region.op)
+            self.report.add(
+                "alignment", f"a box at byte {start}, not a multiple of {repeat}", event.op, address.region.op
+            )
             return None
         layout = box_layout(map_, start)
         return layout if self._inside(layout.at * PIECE_BYTES, PIECE_BYTES, address.region, event.op) else None
@@ -202,10 +203,3 @@ class Accesses:
         torn = self.boxes.misread(layout)
         if torn is not None:
             self.report.add("descriptor", "takes rows and columns of a copied box out of their order", matrix.op, torn)
-
-
-def pointer_of(address: Address) -> Pointer:
-    """The declared array's pointer type."""
-    type_ = address.region.op.result.type
-    assert isinstance(type_, Pointer)
-    return type_

@@ -11,7 +11,7 @@ from agentkern.compiler.analysis.synchronisation_trace import Event
 from agentkern.compiler.ir.core import Op, walk
 from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer
 
-# PTX ISA, setmaxnreg; registers of an SM and of one thread at most: CUDA C++ Programming Guide, technical specifications.
+# PTX ISA, setmaxnreg; CUDA C++ Programming Guide, technical specifications: registers of an SM, of one thread at most.
 FILE_REGISTERS = 65536
 MOST_REGISTERS = 255
 STEP = 8
@@ -39,7 +39,9 @@ def check_budgets(function: Op, events: Sequence[Event], report: Report) -> None
             if event.mask[warpgroup * WARPGROUP]:
                 is_less = count <= held[warpgroup]
                 if is_less != (event.op.attrs["change"] == "dec") and count != held[warpgroup]:
-                    report.add("budget", f"{event.op.attrs['change']} from {held[warpgroup]} to {count} registers", event.op)
+                    report.add(
+                        "budget", f"{event.op.attrs['change']} from {held[warpgroup]} to {count} registers", event.op
+                    )
                 held[warpgroup] = count
     if sum(held) > start * len(held):
         largest = max(changes, key=_count)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentkern.compiler.ir.core import Op, Value
-from agentkern.compiler.ir.printer import attrs_text
+from agentkern.compiler.ir.core import Kernel, Op, walk
+from agentkern.compiler.ir.printer import print_kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,33 +27,27 @@ class SyncFinding:
         return f"{self.rule}: {self.message} at `{self.op_text}`{other}" + (f" ({case})" if case else "")
 
 
-def op_text(op: Op) -> str:
-    """One operation as a line: names of operands where they have one, attributes, location."""
-    operands = ", ".join(_name(v) for v in op.operands)
-    text = f"{op.name}({operands})"
-    if op.attrs:
-        text += f" {attrs_text(op.attrs)}"
-    if op.results:
-        text = f"{', '.join(_name(v) for v in op.results)} = {text}"
-    if op.location is not None:
-        text += f" @{op.location[0]}:{op.location[1]}"
-    return text
-
-
-def _name(value: Value) -> str:
-    return f"%{value.name}" if value.name else "%_"
+def op_lines(kernel: Kernel) -> Mapping[int, str]:
+    """The line that each operation has in the kernel's text, by its identity."""
+    lines = [line.strip() for line in print_kernel(kernel).split("\n")]
+    first = next(k for k, line in enumerate(lines) if line.startswith("kernel ")) + 1 + len(kernel.sizes)
+    texts = (line.removesuffix(" {") for line in lines[first:] if line and not line.startswith(("^(", "}")))
+    return {id(op): text for op, text in zip(walk(kernel.body), texts, strict=True)}
 
 
 class Report:
     """Collects findings, each pair of operations once a rule."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
         self.found: dict[tuple[str, int, int], SyncFinding] = {}
+        self.lines: Mapping[int, str] = {}
         self.sizes: Mapping[str, int] = {}
 
     def add(self, rule: str, message: str, op: Op, other: Op | None = None) -> None:
         """Note a violation in the present case."""
         key = (rule, id(op), id(other))
         if key not in self.found:
-            texts = op_text(op), op_text(other) if other is not None else ""
+            self.lines = self.lines or op_lines(self.kernel)
+            texts = self.lines[id(op)], self.lines[id(other)] if other is not None else ""
             self.found[key] = SyncFinding(rule, message, op, other, *texts, tuple(self.sizes.items()))

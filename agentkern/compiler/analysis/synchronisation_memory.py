@@ -90,7 +90,9 @@ class SharedMemory:
         is_generic = (agent >= 0) & (agent < self.n_groups)
         return is_generic & ~(access.clock[FENCED][agent] > self.written.count[index])
 
-    def _say(self, rule: str, wrong: Mask, plane: _Plane, index: Lanes, access: Access, say: Callable[[int], str]) -> None:
+    def _say(
+        self, rule: str, wrong: Mask, plane: _Plane, index: Lanes, access: Access, say: Callable[[int], str]
+    ) -> None:
         if wrong.any():
             piece = int(index[int(np.argmax(wrong))])
             self.report.add(rule, say(piece * self.piece_bytes), access.op, self.ops[int(plane.op[piece])])

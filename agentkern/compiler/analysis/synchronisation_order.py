@@ -21,8 +21,8 @@ from agentkern.compiler.analysis.synchronisation_clocks import (
     Phase,
     new_state,
 )
-from agentkern.compiler.analysis.synchronisation_findings import Report, op_text
-from agentkern.compiler.analysis.synchronisation_groups import SYNCHRONISES, Group
+from agentkern.compiler.analysis.synchronisation_findings import Report
+from agentkern.compiler.analysis.synchronisation_groups import Group
 from agentkern.compiler.analysis.synchronisation_memory import EXECUTION, MEMORY
 from agentkern.compiler.analysis.synchronisation_products import PRODUCT_STEPS, Products
 from agentkern.compiler.analysis.synchronisation_trace import Event, Lanes, Plan
@@ -121,17 +121,20 @@ class BlockRun:
         if not is_own and not state.clock[MEMORY, group] > epoch:
             self.report.add("initialisation", "uses a barrier before its initialisation is seen", event.op, op)
         if event.op.name == "tma_load" and not barrier.fenced:
-            self.report.add("initialisation", "the copy engine may not see the barrier: no `mbarrier_fence`", event.op, op)
+            self.report.add(
+                "initialisation", "the copy engine may not see the barrier: no `mbarrier_fence`", event.op, op
+            )
 
     def arrive(self, barrier: Barrier, state: GroupState, clock: Clock, event: Event) -> None:
         """One arrival, which must belong to one phase only."""
-        self._check_phase(barrier, state, event.op)
+        self.check_phase(barrier, state, event.op)
         phase = barrier.current
         phase.pending -= 1
         phase.clock = clock if phase.clock is None else np.maximum(phase.clock, clock)
         self.complete(barrier, event.op)
 
-    def _check_phase(self, barrier: Barrier, state: GroupState, op: Op) -> None:
+    def check_phase(self, barrier: Barrier, state: GroupState, op: Op) -> None:
+        """What comes to a barrier comes after the phase before is known to be complete."""
         if state.clock[EXECUTION, barrier.agent] < barrier.number:
             before = barrier.phases[-2]
             self.report.add(
@@ -155,7 +158,9 @@ class BlockRun:
         if number:
             for group, epoch, waiting in barrier.phases[-2].waits:
                 if not phase.clock[EXECUTION, group] > epoch:
-                    self.report.add("phase", f"phase {number} may complete before a wait for {number - 1} ends", waiting, op)
+                    self.report.add(
+                        "phase", f"phase {number} may complete before a wait for {number - 1} ends", waiting, op
+                    )
         phase.clock[MEMORY, barrier.agent] = phase.clock[EXECUTION, barrier.agent] = number + 1
         barrier.phases.append(Phase(barrier.arrivals))
 
@@ -166,7 +171,9 @@ class BlockRun:
         if state.clock[EXECUTION, agent] < len(meeting.over):
             self.report.add("barrier", f"barrier {number} may still be in use by other threads", op, meeting.op)
         if meeting.threads and meeting.wanted != wanted:
-            self.report.add("barrier", f"{wanted} threads are to meet at {number}, others say {meeting.wanted}", op, meeting.op)
+            self.report.add(
+                "barrier", f"{wanted} threads are to meet at {number}, others say {meeting.wanted}", op, meeting.op
+            )
         clock = state.publish(self.agents)
         meeting.clock = clock if meeting.clock is None else np.maximum(meeting.clock, clock)
         meeting.threads += count
@@ -208,7 +215,9 @@ class BlockRun:
                 (state.copies, self.agents.copies, "copy_commit"),
             ):
                 if made > max(int(state.own[base + number]), 0):
-                    self.report.add("end", "the function ends before these copies are waited for", state.last_commit[name])
+                    self.report.add(
+                        "end", "the function ends before these copies are waited for", state.last_commit[name]
+                    )
         for barrier in self.barriers.values():
             for phase in barrier.phases:
                 if phase.copied < phase.expected:
@@ -318,7 +327,7 @@ def _tma_load(run: BlockRun, state: GroupState, event: Event, threads: Lanes) ->
     if barrier is None:
         return True
     for thread in threads:
-        run._check_phase(barrier, state, event.op)
+        run.check_phase(barrier, state, event.op)
         run.accesses.copy_in(state, event, int(thread), barrier.agent, barrier.number)
         phase = barrier.current
         phase.copied += map_.nbytes

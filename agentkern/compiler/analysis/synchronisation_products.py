@@ -42,7 +42,9 @@ class Products:
             if array in state.in_flight:
                 _, product, is_accumulator = state.in_flight[array]
                 what = "the accumulator" if is_accumulator else "operand A"
-                self.report.add("in flight", f"`{op.name}` uses {what} of a product that was not waited for", op, product)
+                self.report.add(
+                    "in flight", f"`{op.name}` uses {what} of a product that was not waited for", op, product
+                )
             if op.name in _CHANGES:
                 state.dirty[array] = op
                 state.undefined.pop(array, None)
@@ -62,7 +64,9 @@ class Products:
         adds = event.operands[3] != 0
         for array in registers:
             if array in state.undefined and (array is not accumulator or adds):
-                self.report.add("uninitialised", "the product reads registers that were never set", op, state.undefined[array])
+                self.report.add(
+                    "uninitialised", "the product reads registers that were never set", op, state.undefined[array]
+                )
         self._check_shape(state, event)
         for matrix, operand in ((event.operands[1], a), (event.operands[2], b)):
             if operand is not None and isinstance(matrix, Matrix):
@@ -110,7 +114,9 @@ class Products:
         agent = self.agents.products + state.group.warpgroup
         for number in members:
             if target:
-                np.maximum(state.clock[EXECUTION], self.commits[number][target - 1][EXECUTION], out=state.clock[EXECUTION])
+                np.maximum(
+                    state.clock[EXECUTION], self.commits[number][target - 1][EXECUTION], out=state.clock[EXECUTION]
+                )
         state.products_done = target
         state.clock[MEMORY, agent] = state.clock[EXECUTION, agent] = max(int(state.clock[MEMORY, agent]), target)
         # Products that were never committed belong to no group: no wait covers them.
@@ -124,7 +130,9 @@ class Products:
         if state.open_products is not None:
             self.report.add("end", "a product is never committed", state.open_products)
         if state.products > state.products_done:
-            self.report.add("end", "the function ends before these products are waited for", state.last_commit["wgmma_commit"])
+            self.report.add(
+                "end", "the function ends before these products are waited for", state.last_commit["wgmma_commit"]
+            )
 
 
 PRODUCT_STEPS: Mapping[str, Callable[[Products, GroupState, Event], bool]] = {

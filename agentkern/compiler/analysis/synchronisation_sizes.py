@@ -45,6 +45,18 @@ def _steered(plan: Plan, constants: Mapping[Value, object]) -> tuple[Op, ...]:
     )
 
 
+def _bounds(body: Sequence[Op], loops: Sequence[Op]) -> tuple[Op, ...]:
+    """The operations that bounds of loops depend on, and those loops, in order."""
+    needed = {v for loop in loops for v in loop.operands}
+    found: list[Op] = []
+    for op in reversed(tuple(walk(body))):
+        is_bound = op in loops or any(arg in needed for region in op.regions for arg in region.args)
+        if is_bound or any(v in needed for v in op.results):
+            needed.update(op.operands)
+            found.append(op)
+    return tuple(reversed(found))
+
+
 class _Turns:
     """How often loops run at given sizes, in thread 0 of block 0, in the first turn of the loops around them."""
 
@@ -54,11 +66,7 @@ class _Turns:
         body = plan.function.regions[0].ops
         self.constants = {op.result: op.attrs["value"] for op in walk(body) if op.name == "constant"}
         self.loops = _steered(plan, self.constants)
-        self.ops = tuple(
-            op
-            for op in walk(plan.function.regions[0].ops)
-            if op.name == "for" or (op.results and (op.name in SPECIAL or op.name in BINARY))
-        )
+        self.ops = _bounds(body, self.loops)
 
     def count(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Turns of each steered loop."""
@@ -71,7 +79,7 @@ class _Turns:
                 turns[id(op)] = self._enter(tracer, op)
             elif op.name in SPECIAL:
                 SPECIAL[op.name](tracer, op, mask)
-            else:
+            elif op.name in BINARY:
                 tracer.values[op.result] = tracer.binary(op)
         return tuple(turns[id(loop)] for loop in self.loops)
 
@@ -94,7 +102,9 @@ class _Turns:
 
 def _legal(size: SizeInfo, value: int) -> int:
     """The least legal size from `value` on, if there is one, else the greatest."""
-    found = max(-(-value // size.multiple_of) * size.multiple_of, -(-size.minimum // size.multiple_of) * size.multiple_of)
+    found = max(
+        -(-value // size.multiple_of) * size.multiple_of, -(-size.minimum // size.multiple_of) * size.multiple_of
+    )
     return found if size.maximum is None else min(found, size.maximum)
 
 
@@ -155,7 +165,7 @@ def _sized(turns: _Turns, base: Sizes, stages: int) -> list[Sizes]:
     outer = [loop for loop in loops if _is_outer(turns, loop)]
     wanted = [(loop, n) for loop in inner for n in dict.fromkeys((0, 1, stages - 1, stages, 2 * stages + 1))]
     found = [_steer(turns, base, loop, n) for loop, n in wanted]
-    pairs = list(zip(_OUTER_TURNS, (1, stages + 1, stages - 1), strict=True)) + [(3, 0)]
+    pairs = [*zip(_OUTER_TURNS, (1, stages + 1, stages - 1), strict=True), (3, 0)]
     for around in outer:
         for turns_around, turns_inside in pairs:
             sized = _steer(turns, base, around, turns_around)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,23 +163,19 @@ def _only_uses(loop: Op, needed: set[Value], products: frozenset[Value]) -> bool
     )
 
 
-def _least(a: object, b: object) -> object:
-    return min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)  # pyright: ignore[reportArgumentType, reportCallIssue]: numbers both
+def _least(a: Any, b: Any) -> Any:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)
 
 
-def _most(a: object, b: object) -> object:
-    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)  # pyright: ignore[reportArgumentType, reportCallIssue]: numbers both
+def _most(a: Any, b: Any) -> Any:
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
 
 
-def _truncated(a: object, b: object) -> object:
-    """C's division; `a` and `b` are not negative where the operation is used."""
-    return operator.floordiv(a, b)
-
-
-BINARY: Mapping[str, Callable[[object, object], object]] = {
+# Operands are Python's or NumPy's integers, which these take alike.
+BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floor_div": operator.floordiv,
     "mod": operator.mod, "index_add": operator.add, "index_sub": operator.sub, "index_mul": operator.mul,
-    "index_shr": operator.rshift, "index_and": operator.and_, "quotient": _truncated, "remainder": operator.mod,
+    "index_shr": operator.rshift, "index_and": operator.and_, "quotient": operator.floordiv, "remainder": operator.mod,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,
     "ne": operator.ne, "minimum": _least, "maximum": _most,
