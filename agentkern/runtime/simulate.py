@@ -9,7 +9,14 @@ import numpy as np
 from agentkern.compiler.abi import Argument, KernelAbi, TensorParam
 from agentkern.compiler.ir.dims import evaluate
 from agentkern.runtime.scalar_arguments import bind_scalar
-from agentkern.runtime.simulator import Buffer, SimulatorModule, SimulatorOptions, SimulatorReport
+from agentkern.runtime.simulator import (
+    Buffer,
+    SimulatorModule,
+    SimulatorOptions,
+    SimulatorReport,
+    TensorMapArgument,
+)
+from agentkern.runtime.tensor_map import TensorMap
 
 Scalar = int | float | bool
 
@@ -37,7 +44,7 @@ def simulate(
         if isinstance(param, TensorParam)
     }
 
-    def value(argument: Argument) -> Buffer | int | float:
+    def value(argument: Argument) -> Buffer | TensorMapArgument | int | float:
         if argument.kind == "pointer":
             return buffers[argument.name]
         if argument.kind == "size":
@@ -45,6 +52,10 @@ def simulate(
         if argument.kind == "stride":
             array = tensors[argument.name]
             return array.strides[argument.axis] // array.itemsize
+        if argument.kind == "tensor_map":
+            array = tensors[argument.tensor]
+            map_ = TensorMap(argument.dtype, array.shape, array.strides, argument.box, argument.swizzle)
+            return TensorMapArgument(buffers[argument.tensor], map_.simulator_words)
         scalar = scalars[argument.name]
         if argument.dtype.is_float and argument.dtype.bits <= 16:
             return int.from_bytes(bind_scalar(argument.name, argument.dtype, scalar).data, "little")

@@ -118,6 +118,11 @@ def _call(signature: Signature, kind: Kind, sizes: Mapping[str, int]) -> Call:
     return make_call(signature, kind, sizes, {}, SEED)
 
 
+def call_of(signature: Signature, case: Mapping[str, Any]) -> Call:
+    """The call of a case: its inputs from its seed, its scalars as they are."""
+    return make_call(signature, case["kind"], case["sizes"], case.get("scalars", {}), case.get("seed", SEED))
+
+
 Runner = Callable[[PackedKernel, Call, int], Run]
 
 
@@ -155,7 +160,7 @@ def check(folder: Path, result: Path, device: str) -> int:
     started, failures, counts = time.time(), [], {"cases": 0, "cases_with_all_schedules": 0, "runs": 0}
     for number, case in enumerate(table["cases"]):
         rows = rows_of(packed, case)
-        call = _call(abi_signature(rows[0].abi), case["kind"], case["sizes"])
+        call = call_of(abi_signature(rows[0].abi), case)
         if device == "cpu" and max((raw.size for raw in call.tensors.values()), default=0) > MOST_SIMULATED:
             continue
         counts["cases"] += 1
@@ -175,7 +180,7 @@ def check(folder: Path, result: Path, device: str) -> int:
                 f"{number}/{len(table['cases'])}, {len(failures)} failures, {time.time() - started:.0f} s", flush=True
             )
     report = {
-        "what": f"outputs of runs on {device} compared by SHA-256 with the interpreter's",
+        "what": f"outputs of runs on {device} compared by SHA-256 with {table.get('judge', 'the interpreter')}'s",
         "verdict": "wrong" if failures else "bit_exact",
         **counts,
         "failed_runs": len(failures),
