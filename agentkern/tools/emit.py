@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 
 from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
 from agentkern.compiler.driver import CompileResult
-from agentkern.compiler.ir.core import walk
+from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.layout.draw import draw_text
+from agentkern.compiler.layout.layout import parse_layout
+from agentkern.compiler.passes.lower.conversions import describe_conversion
 from agentkern.runtime.build import Build
 from agentkern.runtime.sass import disassemble
 from agentkern.tools.requests import Emit
@@ -38,7 +41,7 @@ def _sass(_compiled: CompileResult, built: Build | None) -> str | None:
 
 
 def _layouts(compiled: CompileResult, _built: Build | None) -> str | None:
-    """One line per value: name, type without its layout, layout, source line."""
+    """One line per value: name, type without its layout, layout, source line; how layouts convert; each one drawn."""
     placed = compiled.texts.get("placed")
     if placed is None:
         return None
@@ -52,7 +55,22 @@ def _layouts(compiled: CompileResult, _built: Build | None) -> str | None:
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     head = "# (rank | registers | lanes | warps), each `axis:extent:stride`; `*` holds a copy\n"
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True)) for row in rows)
-    return head + "\n".join(line.rstrip() for line in lines) + "\n"
+    table = head + "\n".join(line.rstrip() for line in lines) + "\n"
+    drawings = (f"\n{text}\n{draw_text(parse_layout(text))}" for text in dict.fromkeys(row[2] for row in rows))
+    return table + _conversions(parse_kernel(placed)) + "".join(drawings)
+
+
+def _conversions(kernel: Kernel) -> str:
+    """One line per value that goes to another layout: how, and what it costs a warp."""
+    lines: list[str] = []
+    for op in walk(kernel.body):
+        if op.name in ("convert", "slice"):
+            types = (op.operands[0].type, op.result.type)
+            texts = [t.layout for t in types if isinstance(t, TileType) and t.layout is not None]
+            if len(texts) == 2:
+                plan = describe_conversion(op, parse_layout(texts[0]), parse_layout(texts[1]))
+                lines.append(f"{op.result.name or op.name}: {plan}\n  {texts[0]}\n  {texts[1]}\n")
+    return "\n" + "".join(lines) if lines else ""
 
 
 def _proofs(compiled: CompileResult, _built: Build | None) -> str:

@@ -39,6 +39,22 @@ class Conversion:
     exchange: Exchange | None
     shared: SharedExchange | None
 
+    @property
+    def text(self) -> str:
+        """The plan in words."""
+        if self.shared is not None:
+            plan = self.shared
+            swizzled = ", swizzled" if plan.swizzle.bits else ""
+            return (
+                f"shared memory, {plan.count} elements by strides {plan.strides}{swizzled}, {plan.write_width} a write,"
+                f" {plan.read_width} a read; a warp: {plan.accesses} accesses, {plan.wavefronts} wavefronts,"
+                f" {plan.conflicts} bank conflicts"
+            )
+        if self.kind != "shuffles" or self.exchange is None:
+            return "nothing moves" if self.kind == "nothing" else "registers by other numbers"
+        steps = ", ".join(step.kind for step in self.exchange.steps)
+        return f"{self.exchange.shuffles} shuffles and {self.exchange.selects} selects a thread ({steps})"
+
 
 @dataclass(frozen=True, slots=True)
 class Tile:

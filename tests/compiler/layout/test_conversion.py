@@ -59,7 +59,7 @@ def test_coordinates_that_are_not_elements_go_through_shared_memory() -> None:
     assert plan_conversion(Side(layout), Side(layout), tile, whole_atoms=False).kind == "shared"
 
 
-@pytest.mark.parametrize(("nbytes", "conflicts", "unpadded"), [(1, 4, 112), (2, 0, 128), (4, 0, 160), (8, 32, 320)])
+@pytest.mark.parametrize(("nbytes", "conflicts", "unpadded"), [(1, 4, 112), (2, 8, 128), (4, 0, 160), (8, 32, 320)])
 def test_transpose_of_a_tile_has_few_conflicts(nbytes: int, conflicts: int, unpadded: int) -> None:
     plan = plan_shared(Side(ROWS_OF_FOUR), Side(COLUMNS_OF_FOUR), (32, 32), nbytes, clipped=False)
     assert plan.conflicts == conflicts
@@ -145,3 +145,26 @@ def test_merged_axes_number_row_major() -> None:
     for register, lane, warp in itertools.product(range(0, 48, 7), range(32), range(4)):
         a, b, c = layout.coordinates(register, lane, warp)
         assert flat.coordinates(register, lane, warp) == (a, b * 20 + c)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("(1 | 0:4:1 | 0:32:4 | 0:2:128)", "(1 | 0:4:1 | 0:32:4 | 0:2:128)", "nothing moves"),
+        ("(1 | 0:4:1 | 0:32:4 | 0:2:128)", "(1 | 0:2:2 0:2:1 | 0:32:4 | 0:2:128)", "registers by other numbers"),
+        (
+            "(1 | 0:4:1 | 0:32:4 | 0:2:128)",
+            "(1 | 0:2:1 0:2:4 | 0:2:2 0:16:8 | 0:2:128)",
+            "2 shuffles and 6 selects a thread (swap)",
+        ),
+        (
+            "(1 | 0:4:1 | 0:32:4 | 0:2:128)",
+            "(1 | 0:4:1 | 0:32:8 | 0:2:4)",
+            "shared memory, 256 elements by strides (1,), swizzled, 4 a write, 4 a read; a warp: 2 accesses, 8 wavefronts,"
+            " 0 bank conflicts",
+        ),
+    ],
+)
+def test_plan_reads_in_words(before: str, after: str, text: str) -> None:
+    plan = plan_conversion(Side(parse_layout(before)), Side(parse_layout(after)), Tile((256,), 4, clipped=False))
+    assert plan.text == text

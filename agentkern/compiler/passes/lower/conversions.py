@@ -127,6 +127,12 @@ def _planned(op: Op, before: Layout, after: Layout) -> tuple[Conversion, _Side, 
     )
 
 
+def describe_conversion(op: Op, before: Layout, after: Layout) -> str:
+    """How a conversion or slice will be carried out, in words."""
+    planned = _planned(op, before, after)
+    return "shared memory, element by element" if planned is None else planned[0].text
+
+
 def _own_strides(type_: TileType, groups: Sequence[tuple[int, ...]], strides: Sequence[int]) -> tuple[int, ...]:
     """The buffer's stride of every axis, from those of the merged ones."""
     found = [0] * type_.rank
