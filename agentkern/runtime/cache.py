@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import struct
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -105,10 +107,10 @@ class Cache:
         for shelf in _entries_of(self._folder):
             for entry in _entries_of(shelf.path):
                 try:
-                    stat = entry.stat()
+                    found = entry.stat()
                 except OSError:
                     continue
-                yield stat.st_mtime, stat.st_size, Path(entry.path)
+                yield found.st_mtime, found.st_size, Path(entry.path)
 
     def _path(self, key: str) -> Path:
         assert len(key) >= 16, f"not a cache key: {key}"
@@ -117,7 +119,13 @@ class Cache:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Where the cache lies: `AGENTKERN_CACHE_DIR`, or the platform's folder for caches."""
+    """Where the cache lies: `chosen_folder`, or where that cannot be written, a folder of the user's own for now."""
+    chosen = chosen_folder(environment)
+    return chosen if _is_writable(chosen) else _temporary_folder() or chosen
+
+
+def chosen_folder(environment: Mapping[str, str]) -> Path:
+    """Where the cache is meant to lie: `AGENTKERN_CACHE_DIR`, or the platform's folder for caches."""
     chosen = environment.get("AGENTKERN_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -126,6 +134,27 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     if sys.platform == "win32":
         return Path(environment.get("LOCALAPPDATA", str(Path.home()))) / "agentkern" / "cache"
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentkern"
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _temporary_folder() -> Path | None:
+    """A folder among the temporary files that nobody else can write: what lies in it is loaded as code."""
+    user = os.getuid() if sys.platform != "win32" else 0
+    folder = Path(tempfile.gettempdir()) / f"agentkern-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    own = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022
+    return folder if own or sys.platform == "win32" else None
 
 
 def _encode(parts: Mapping[str, bytes], key: str) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import z3
 
-from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.cache import Cache, cache_folder, chosen_folder
 from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.installed import installed_version
 from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions, compile_cuda, nvrtc_version
@@ -120,7 +120,7 @@ def _gpu() -> DoctorItem:
 
 
 def _cache() -> DoctorItem:
-    folder = cache_folder(os.environ)
+    folder = chosen_folder(os.environ)
     cache = Cache(folder)
     probe = "doctor0000000000"
     works = cache.put(probe, {"probe": b"1"}) and cache.get(probe) == {"probe": b"1"}

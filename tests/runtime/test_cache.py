@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.cache import Cache, cache_folder, chosen_folder
 
 KEY = "0123456789abcdef0123"
 OTHER = "fedcba9876543210fedc"
@@ -140,10 +140,26 @@ def test_processes_that_share_a_folder_never_read_a_wrong_entry(tmp_path: Path):
 
 
 def test_folder_is_the_one_of_the_environment_variable():
-    assert cache_folder({"AGENTKERN_CACHE_DIR": "/elsewhere"}) == Path("/elsewhere")
+    assert chosen_folder({"AGENTKERN_CACHE_DIR": "/elsewhere"}) == Path("/elsewhere")
 
 
 def test_folder_without_the_variable_is_the_platforms(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.platform", "linux")
-    assert cache_folder({"XDG_CACHE_HOME": "/caches"}) == Path("/caches/agentkern")
-    assert cache_folder({}) == Path.home() / ".cache/agentkern"
+    assert chosen_folder({"XDG_CACHE_HOME": "/caches"}) == Path("/caches/agentkern")
+    assert chosen_folder({}) == Path.home() / ".cache/agentkern"
+
+
+def test_a_folder_that_cannot_be_written_gives_way_to_one_that_only_the_user_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    blocked = tmp_path / "file"
+    blocked.write_bytes(b"")
+    environment = {"AGENTKERN_CACHE_DIR": str(blocked / "inside")}
+    found = cache_folder(environment)
+    assert found.parent == tmp_path
+    assert found.stat().st_mode & 0o077 == 0
+    assert cache_folder(environment) == found
+    found.chmod(0o777)
+    assert cache_folder(environment) == blocked / "inside"
+    assert cache_folder({"AGENTKERN_CACHE_DIR": str(tmp_path / "mine")}) == tmp_path / "mine"
