@@ -62,6 +62,7 @@ TOOLS = (
     tool("AK808", "no C++ compiler can be used: {reason}", "install g++ 11 or newer", "unavailable"),
     tool("AK810", "stopped after {seconds} s", "raise `--timeout`, or use smaller sizes"),
     tool("AK811", "the reference cannot be used: {reason}"),
+    tool("AK812", "there is not enough memory: {reason}", "use smaller sizes"),
     tool("AK901", "agentkern made an error of its own: {reason}", "please report it with the kernel's text"),
     tool("AK902", "the CUDA compiler rejected agentkern's code: {reason}", "please report it with the kernel's text"),
 )

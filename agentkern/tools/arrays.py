@@ -6,6 +6,7 @@ Checks no dtype or shape: the call's own checks do.
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,21 +48,46 @@ def write_npz(path: Path, arrays: Mapping[str, Raw]) -> None:
         raise usage_error("-o", f"`{path}` cannot be written: {e.strerror}") from e
 
 
+# What NumPy raises for files that are no arrays, that are damaged, encrypted or state shapes beyond all memory.
+_NO_ARRAY = (
+    OSError,
+    ValueError,
+    EOFError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
 def _read_array(name: str, file: Path) -> Raw:
     option = f"--input {name}"
     try:
-        loaded = np.load(file, allow_pickle=False)
+        found = _load(name, file)
     except FileNotFoundError as e:
         raise usage_error(option, f"there is no file `{file}`; a number is written as one: `{name}=1e-6`") from e
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as e:
+    except _NO_ARRAY as e:
         raise usage_error(option, f"`{file}` is no .npy or .npz file: {e}") from e
-    if isinstance(loaded, np.ndarray):
-        return loaded.copy(order="C")
-    with loaded:
-        names = list(loaded.files)
-        if name not in names and len(names) != 1:
-            raise usage_error(option, f"`{file}` has no array `{name}`; it has {', '.join(names) or 'none'}")
-        return loaded[name if name in names else names[0]].copy(order="C")
+    if isinstance(found, np.ndarray):
+        return found.copy(order="C")
+    raise usage_error(option, f"`{file}` has no array `{name}`; it has {', '.join(found) or 'none'}")
+
+
+def _load(name: str, file: Path) -> Raw | list[str]:
+    """The array, or the names that the file has instead. Errors: those of `_NO_ARRAY`."""
+    with file.open("rb") as stream:  # NumPy leaves a damaged file open where it opens it itself
+        loaded = np.load(stream, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            names = list(loaded.files)
+            if name not in names and len(names) != 1:
+                return names
+            found = loaded[name if name in names else names[0]]
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"`{name}` in it is no array")
+    return found
 
 
 def _portable(array: Raw) -> Raw:

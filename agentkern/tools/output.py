@@ -10,9 +10,9 @@ from typing import NoReturn
 
 import click
 
-from agentkern.diagnostics import Span, error, render_all
+from agentkern.diagnostics import Diagnostic, Span, error, render_all
 from agentkern.tools.artifacts import default_store
-from agentkern.tools.results import EXIT_CODES, Result, diagnostic_record
+from agentkern.tools.results import EXIT_CODES, Artifact, Result, diagnostic_record
 from agentkern.tools.sources import SourceRejected, UsageError, usage_error
 
 
@@ -35,17 +35,26 @@ def report_crash(
     kind: type[BaseException], crash: BaseException, trace: TracebackType | None, *, as_json: bool
 ) -> None:
     """Answer for an error of our own, as the hook of uncaught exceptions; the trace is kept as an artifact."""
+    if isinstance(crash, MemoryError):
+        full = error("AK812", Span("agentkern"), reason=str(crash) or "an allocation failed")
+        _print_failure(full, f"{full.message}; {full.hint}", (), as_json=as_json)
+        return
     text = "".join(traceback.format_exception(kind, crash, trace))
     place = traceback.extract_tb(trace)[-1] if trace is not None else None
     where = f" in {place.name}, {Path(place.filename).name}:{place.lineno}" if place is not None else ""
     diagnostic = error("AK901", Span("agentkern"), reason=f"{kind.__name__}{where}: {crash}".rstrip(": "))
     kept = default_store().put("report", text.encode())
     summary = f"{diagnostic.message}; {diagnostic.hint} and with {kept.path or 'the trace'}"
+    _print_failure(diagnostic, summary, (kept,), as_json=as_json)
+
+
+def _print_failure(diagnostic: Diagnostic, summary: str, artifacts: tuple[Artifact, ...], *, as_json: bool) -> None:
     if as_json:
         record = diagnostic_record(diagnostic)
-        click.echo(Result(status="failed", summary=summary, diagnostics=(record,), artifacts=(kept,)).model_dump_json())
+        result = Result(status="failed", summary=summary, diagnostics=(record,), artifacts=artifacts)
+        click.echo(result.model_dump_json())
     else:
-        click.echo(f"error[AK901]: {summary}", err=True)
+        click.echo(f"error[{diagnostic.code}]: {summary}", err=True)
 
 
 def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -146,6 +147,7 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
     try:
         shapes = {name: array.shape for name, array in inputs.arrays.items() if name in _names(described.tensors)}
         sizes = solve_sizes(described.tensors, shapes, kernel.sizes, dict(statics) | dims)
+        _check_memory(described.tensors, sizes, request.path)
         made: dict[str, Raw | Number] = {}
         for param in described.inputs:
             if param.name not in inputs.arrays:
@@ -165,6 +167,15 @@ def _check_names(known: list[str], inputs: GivenInputs, path: str) -> None:
         if name not in known:
             reason = f"the kernel has no input of that name; it has {', '.join(known)}"
             raise Failed(error("AK805", Span(path), option=f"--input {name}", reason=reason))
+
+
+def _check_memory(params: tuple[TensorParam, ...], sizes: Mapping[str, int], path: str) -> None:
+    """Refuse sizes beyond the machine's memory before anything is allocated. Errors: Failed (AK812)."""
+    needed = sum(math.prod(shape_of(param, sizes)) * param.dtype.nbytes for param in params)
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        reason = f"the tensors need {needed / 2**30:.1f} GiB, this machine has {there / 2**30:.1f} GiB"
+        raise Failed(error("AK812", Span(path), reason=reason))
 
 
 def _names(params: tuple[TensorParam, ...]) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -106,9 +108,10 @@ def test_a_seed_decides_the_inputs_that_are_not_given(add: Path):
         (("--input", "a=WIDE", "--dim", "N=4"), "AK702", "f32"),
         (("--input", "a=SHORT", "--dim", "N=4"), "AK705", ""),
         (("--input", "scale=true", "--dim", "N=4"), "AK707", "bool"),
+        (("--dim", "N=1000000000000"), "AK812", "GiB"),
         (("--schedule", '{"version": 99, "grids": []}', "--dim", "N=4"), "AK613", "99"),
     ],
-    ids=["unknown-name", "size-not-shown", "dtype", "shape", "scalar", "schedule"],
+    ids=["unknown-name", "size-not-shown", "dtype", "shape", "scalar", "memory", "schedule"],
 )
 def test_inputs_that_do_not_fit_are_named(add: Path, tmp_path: Path, arguments: tuple[str, ...], code: str, said: str):
     np.save(tmp_path / "wide.npy", np.zeros(4, np.float64))
@@ -127,3 +130,35 @@ def test_a_file_that_is_no_array_is_wrong_usage(add: Path, tmp_path: Path):
     assert answer.code == 2
     assert "no .npy or .npz" in answer.json["summary"]
     assert agentkern("run", str(add), "--input", "a=missing.npy").code == 2
+
+
+def _npy(shape: str) -> bytes:
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape},), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def _npz(member: str, content: bytes) -> bytes:
+    stored = io.BytesIO()
+    with zipfile.ZipFile(stored, "w") as archive:
+        archive.writestr(member, content)
+    return stored.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _npy(f"{10**15}"),
+        _npy(f"{10**22}"),
+        _npz("a.npy", _npy("3") + bytes(12))[:60],
+        _npz("a.npy", _npy("3") + b"abcdabcdabcd").replace(b"abcd", b"abce"),
+        _npz("a.npy", _npy(f"{10**15}")),
+        _npz("a", b"text"),
+    ],
+    ids=["beyond-memory", "beyond-64-bits", "cut-off", "wrong-checksum", "npz-beyond-memory", "npz-of-text"],
+)
+def test_a_damaged_array_file_is_wrong_usage(add: Path, tmp_path: Path, content: bytes):
+    file = tmp_path / "a.npz"
+    file.write_bytes(content)
+    answer = agentkern("run", str(add), "--input", f"a={file}", "--json")
+    assert answer.code == 2
+    assert answer.json["diagnostics"][0]["code"] == "AK805"

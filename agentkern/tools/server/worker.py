@@ -57,7 +57,7 @@ def _answer(folder: Path, tool: str, request: dict[str, Any]) -> dict[str, Any]:
         diagnostic = error("AK810", Span("kernel.py"), seconds=_WALL_S)
         return _failed(to_json(diagnostic), diagnostic.message)
     except MemoryError:
-        diagnostic = error("AK901", Span("kernel.py"), reason=f"the job needed more than {_MEMORY_BYTES >> 30} GiB")
+        diagnostic = error("AK812", Span("kernel.py"), reason=f"the job needed more than {_MEMORY_BYTES >> 30} GiB")
         return _failed(to_json(diagnostic), diagnostic.message)
 
 
