@@ -20,7 +20,9 @@ _WGMMA = re.compile(
     rf"\bak_wgmma_m64n(\d+)k(\d+)_(f32|s32)_({_FORMATS})(?:_({_FORMATS}))?_(ss|rs)(?:_(at))?(?:_(bt))?(?!\w)"
 )
 _MMA = re.compile(rf"\bak_mma_m16n8k(\d+)_(f32|s32)_({_FORMATS})(?:_({_FORMATS}))?(?!\w)")
-_NUMBERED = re.compile(r"\bak_(bulk_wait|bulk_wait_read|wgmma_wait|cp_async_wait|setmaxnreg_inc|setmaxnreg_dec)_(\d+)\b")
+_NUMBERED = re.compile(
+    r"\bak_(bulk_wait|bulk_wait_read|wgmma_wait|cp_async_wait|setmaxnreg_inc|setmaxnreg_dec)_(\d+)\b"
+)
 _PIN = re.compile(r"\bak_wgmma_pin_(f32|s32|u32)_(\d+)\b")
 _ELEMENTS = {"f32": "float", "s32": "int", "u32": "unsigned"}
 _STEP_K = {"bf16": 16, "f16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}

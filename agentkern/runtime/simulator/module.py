@@ -13,7 +13,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from agentkern.runtime.simulator.address_space import AddressMap, map_buffers
 from agentkern.runtime.simulator.binding import (
@@ -26,6 +25,7 @@ from agentkern.runtime.simulator.binding import (
     WaitStruct,
     load_engine,
 )
+from agentkern.runtime.simulator.completions import compare_completions
 from agentkern.runtime.simulator.hopper_names import (
     LaunchAttributes,
     family_definitions,
@@ -33,6 +33,7 @@ from agentkern.runtime.simulator.hopper_names import (
     uses_asynchronous,
 )
 from agentkern.runtime.simulator.records import (
+    Argument,
     Buffer,
     SimulatorOptions,
     SimulatorReport,
@@ -70,7 +71,6 @@ _MAX_BLOCKS = (1 << 31) - 1
 # Fault handlers and the engine's state belong to the process.
 _LAUNCH_LOCK = threading.Lock()
 
-Argument: TypeAlias = Buffer | TensorMapArgument | int | float
 _TENSOR_MAP_BYTES = 128
 
 
@@ -89,7 +89,7 @@ class SimulatorModule:
     """The kernels of one .cu text, built for this machine."""
 
     def __init__(
-        self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, LaunchAttributes], *, asynchronous: bool = False
+        self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, LaunchAttributes], asynchronous: bool
     ) -> None:
         self._library = library  # keeps the code loaded
         self._engine = engine
@@ -100,6 +100,11 @@ class SimulatorModule:
         engine.protect(self._smem, SMEM_RESERVED_BYTES)
         self._kernels = {name: _describe(library, name, attributes) for name, attributes in kernels.items()}
         self._asynchronous = asynchronous
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether the text uses asynchronous or tensor-core instructions."""
+        return self._asynchronous
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -146,6 +151,27 @@ class SimulatorModule:
             raise MemoryError("the simulator could not reserve its address space")
         return make_report(request, space.window_buffers, options.line_map)
 
+    def launch_both(
+        self,
+        kernel: str,
+        grid_blocks: int,
+        threads: int,
+        shared_bytes: int,
+        arguments: Sequence[Argument],
+        options: SimulatorOptions | None = None,
+    ) -> SimulatorReport:
+        """Run `kernel` with the earliest and the latest completion; kernels without asynchronous instructions once.
+
+        The report has the findings of both, and COMPLETION_DEPENDENT for a buffer whose bits differ.
+        Errors: as `launch`.
+        """
+
+        def launch(options: SimulatorOptions) -> SimulatorReport:
+            return self.launch(kernel, grid_blocks, threads, shared_bytes, arguments, options)
+
+        options = options or SimulatorOptions()
+        return compare_completions(launch, arguments, options) if self._asynchronous else launch(options)
+
 
 def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
     """Compile `cu_text` for this machine, or take it from `cache_dir`, and load it.
@@ -161,9 +187,7 @@ def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
     source = f'{shim}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
     path = build_shared_object(source, (*_FLAGS, *machine_flags()), (), cache_dir / "simulator")
     attributes = {name: launch_attributes(code, name) for name in kernels}
-    return SimulatorModule(
-        ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), attributes, asynchronous=asynchronous
-    )
+    return SimulatorModule(ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), attributes, asynchronous)
 
 
 def kernel_names(cu_text: str) -> tuple[str, ...]:

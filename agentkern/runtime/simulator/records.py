@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -121,6 +122,9 @@ class TensorMapArgument:
 
     buffer: Buffer
     encode: Callable[[int], bytes]
+
+
+Argument: TypeAlias = Buffer | TensorMapArgument | int | float
 
 
 @dataclass(frozen=True, slots=True)

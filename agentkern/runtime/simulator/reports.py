@@ -38,8 +38,16 @@ _ACCESS_NAMES = {
 _WAIT_COLLECTIVE, _WAIT_MBARRIER, _WAIT_NAMED, _WAIT_CLUSTER, _WAIT_REGISTERS = 2, 4, 5, 6, 8
 _FIRST_WARP_INSTRUCTION = 64
 # By the engine's operation, where threads can wait in it.
-_INSTRUCTIONS = {19: "wgmma", 21: "ak_wgmma_wait", 22: "mma", 23: "ak_ldmatrix", 24: "ak_stmatrix"}
-_INSTRUCTIONS |= {31: "ak_elect_one", 32: "ak_setmaxnreg_inc", 33: "ak_setmaxnreg_dec"}
+_INSTRUCTIONS = {
+    19: "wgmma",
+    21: "ak_wgmma_wait",
+    22: "mma",
+    23: "ak_ldmatrix",
+    24: "ak_stmatrix",
+    31: "ak_elect_one",
+    32: "ak_setmaxnreg_inc",
+    33: "ak_setmaxnreg_dec",
+}
 _BARRIERS = ("__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count")
 _COLLECTIVES = (
     "__shfl_sync",
@@ -261,9 +269,7 @@ def _operation_name(wait: WaitStruct) -> str:
 def _barrier_state(wait: WaitStruct) -> BarrierState | None:
     if wait.wait not in (_WAIT_MBARRIER, _WAIT_NAMED, _WAIT_CLUSTER, _WAIT_REGISTERS):
         return None
-    return BarrierState(
-        wait.barrier_offset, wait.parity, wait.phase, wait.missing, wait.count, wait.pending_bytes
-    )
+    return BarrierState(wait.barrier_offset, wait.parity, wait.phase, wait.missing, wait.count, wait.pending_bytes)
 
 
 def _wait_text(group: WaitGroup) -> str:
