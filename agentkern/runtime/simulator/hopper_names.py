@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 _ANY = re.compile(
     r"\bak_(?:mbarrier|tma|bulk|wgmma|mma|ldmatrix|stmatrix|cp_async|bar_sync|bar_arrive|elect_one|setmaxnreg|cluster"
-    r"|mapa|fence_proxy|fence_acq_rel_cluster)\w*|\bAkTensorMap\b|\b__cluster_dims__\b|\b__cvta_generic_to_shared\b"
+    r"|mapa|lds_cluster|sts_cluster|fence_proxy|fence_acq_rel_cluster)\w*|\bAkTensorMap\b|\b__cluster_dims__\b|\b__cvta_generic_to_shared\b"
 )
 _CLUSTER = re.compile(r"\b__cluster_dims__\s*\(\s*(\d+)\s*(?:,\s*1\s*){0,2}\)")
 _REGISTERS = re.compile(r"\b__maxnreg__\s*\(\s*(\d+)\s*\)")

@@ -198,7 +198,6 @@ static ak_sim_u64 use_cluster(unsigned operation, const ak_sim_request *r, uint3
                 complain(OPERAND_MISUSE, CLUSTER_MASK, line, (int64_t)r->value, launch.request->cluster_blocks);
                 return r->address;
             }
-            launch.blocks[r->value].written_unseen = true;  // by plain stores through the address
             return address_in_cluster(r->value, r->address);
     }
 }

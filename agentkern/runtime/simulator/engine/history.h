@@ -224,11 +224,6 @@ static void renew_record(const Actor *actor, const Spot *spot, Record *record, b
     if (shared) record->earlier_generation = record->read_only_path = 0;
 }
 
-static bool is_written_unseen(const Space *space) {
-    const Block *block = (const Block *)((const char *)space - offsetof(Block, shared));
-    return block->written_unseen;
-}
-
 // `offset` is a multiple of the width, a power of two up to 16; both in the shadow.
 static void track_actor(Space *space, uint64_t offset, uint32_t width, const Actor *actor, bool read_only) {
     HistoryChunk *chunk = history_chunk(space, offset, (uint32_t)__builtin_ctz(width));
@@ -245,7 +240,7 @@ static void track_actor(Space *space, uint64_t offset, uint32_t width, const Act
                 report_swizzle(actor, &spot, record);
             }
             if (read_only) report_spot(READ_ONLY_PATH, actor, &spot, 0);
-        } else if (shared && !write && !is_written_unseen(space)) {
+        } else if (shared && !write) {
             report_spot(UNINITIALISED, actor, &spot, 0);
         }
         if (write) {

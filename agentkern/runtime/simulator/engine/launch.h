@@ -19,7 +19,6 @@ static void run_fiber() {
 static void start_block(Block *block, uint64_t number) {
     block->number = number;
     block->n_exited = 0;
-    block->written_unseen = false;
     memset(&block->barrier, 0, sizeof block->barrier);
     if (block->shared.bytes) memset(block->shared.host, 0xcd, block->shared.bytes);
     for (uint32_t w = 0; w < launch.n_threads / 32; ++w) block->warps[w].exited = 0;

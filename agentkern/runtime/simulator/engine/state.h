@@ -62,7 +62,6 @@ struct Space {
 // One block of the running cluster. Ordinary kernels run clusters of one.
 struct Block {
     uint32_t rank, n_exited;
-    bool written_unseen;  // its shared memory has an address for other blocks
     uint64_t number;
     BlockBarrier barrier;
     Space shared;

@@ -161,6 +161,17 @@ static inline void *ak_mapa(const void *p, unsigned cta, AK_SIM_LINE) {
     return (void *)ak_sim_at(AK_SIM_MAPA, p, cta, line);
 }
 
+// Shared memory of any block of the cluster, at an address from ak_mapa.
+static inline unsigned ak_lds_cluster_u32(const void *p, AK_SIM_LINE) { return ak_lds_u32(p, line); }
+static inline void ak_sts_cluster_u32(void *p, unsigned v, AK_SIM_LINE) { ak_sts_u32(p, v, line); }
+static inline void ak_lds_cluster_x4(unsigned (&r)[4], const void *p, AK_SIM_LINE) {
+    uint4 v = ak_lds_v4u32(p, line);
+    __builtin_memcpy(r, &v, sizeof r);
+}
+static inline void ak_sts_cluster_x4(void *p, const unsigned (&r)[4], AK_SIM_LINE) {
+    ak_sts_v4u32(p, make_uint4(r[0], r[1], r[2], r[3]), line);
+}
+
 #define AK_SIM_MATRICES(NAME, OPERATION, N, TRANSPOSED, PARAMETERS)          \
     static inline void NAME PARAMETERS {                                     \
         ak_sim_request request = {};                                         \
