@@ -14,8 +14,9 @@ from agentkern.compiler.analysis.synchronisation_budget import check_budgets, ch
 from agentkern.compiler.analysis.synchronisation_findings import Report, SyncFinding
 from agentkern.compiler.analysis.synchronisation_groups import check_whole, find_groups
 from agentkern.compiler.analysis.synchronisation_order import BlockRun
+from agentkern.compiler.analysis.synchronisation_plan import Plan, is_event, plan_function
 from agentkern.compiler.analysis.synchronisation_sizes import Case, choose_cases
-from agentkern.compiler.analysis.synchronisation_trace import Plan, Tracer, is_event, plan_function
+from agentkern.compiler.analysis.synchronisation_trace import Tracer
 from agentkern.compiler.ir.core import Kernel, Op, walk
 
 __all__ = ["SyncFinding", "check_synchronisation"]

@@ -17,13 +17,13 @@ from agentkern.compiler.analysis.synchronisation_matrices import (
     repeat_bytes,
 )
 from agentkern.compiler.analysis.synchronisation_memory import SEVERAL, Access, Boxes, SharedMemory
+from agentkern.compiler.analysis.synchronisation_plan import is_shared
 from agentkern.compiler.analysis.synchronisation_trace import (
     Event,
     Lanes,
     Matrix,
     Region,
     access_address,
-    is_shared,
 )
 from agentkern.compiler.ir.core import Op, walk
 from agentkern.compiler.ir.gpu_types import Mbarriers, RegisterArray, TensorMap

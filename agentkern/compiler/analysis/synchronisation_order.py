@@ -24,8 +24,9 @@ from agentkern.compiler.analysis.synchronisation_clocks import (
 from agentkern.compiler.analysis.synchronisation_findings import Report
 from agentkern.compiler.analysis.synchronisation_groups import Group
 from agentkern.compiler.analysis.synchronisation_memory import EXECUTION, MEMORY
+from agentkern.compiler.analysis.synchronisation_plan import Plan
 from agentkern.compiler.analysis.synchronisation_products import PRODUCT_STEPS, Products
-from agentkern.compiler.analysis.synchronisation_trace import Event, Lanes, Plan
+from agentkern.compiler.analysis.synchronisation_trace import Event, Lanes
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.gpu_types import Mbarriers, TensorMap
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agentkern.compiler.analysis.synchronisation_trace import BINARY, SPECIAL, Plan, Tracer, is_event
+from agentkern.compiler.analysis.synchronisation_plan import Plan, is_event
+from agentkern.compiler.analysis.synchronisation_trace import BINARY, SPECIAL, Tracer
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, Value, walk
 from agentkern.compiler.ir.dims import Dim
