@@ -15,6 +15,7 @@ from pydantic import ValidationError
 import agentkern
 from agentkern.diagnostics import to_json
 from agentkern.runtime.cache import cache_folder
+from agentkern.runtime.programs import OUR_ERRORS, our_error
 from agentkern.tools.artifacts import default_store
 from agentkern.tools.reference import language_pages, read, reference
 from agentkern.tools.server.arguments import explain_invalid, input_schema
@@ -70,6 +71,9 @@ class ToolServer:
             answer = await row.answer(arguments, self._services, progress)
         except UsageError as e:
             return _misuse(e.diagnostic.message)
+        except OUR_ERRORS as e:
+            found = our_error(e, "kernel.py")
+            answer = {"status": "failed", "summary": f"{found.message}; {found.hint}", "diagnostics": [to_json(found)]}
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=compact(answer))], structured_content=answer
         )

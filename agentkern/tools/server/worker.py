@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from agentkern.diagnostics import Span, error, to_json
+from agentkern.runtime.programs import OUR_ERRORS, our_error
 from agentkern.tools.server.jobs import write_json
 from agentkern.tools.server.slots import take_slot
 from agentkern.tools.server.tasks import TASKS
@@ -59,6 +60,9 @@ def _answer(folder: Path, tool: str, request: dict[str, Any]) -> dict[str, Any]:
     except MemoryError:
         diagnostic = error("AK812", Span("kernel.py"), reason=f"the job needed more than {_MEMORY_BYTES >> 30} GiB")
         return _failed(to_json(diagnostic), diagnostic.message)
+    except OUR_ERRORS as e:
+        diagnostic = our_error(e, "kernel.py")
+        return _failed(to_json(diagnostic), f"{diagnostic.message}; {diagnostic.hint}")
 
 
 def _failed(diagnostic: dict[str, object], summary: str) -> dict[str, Any]:
