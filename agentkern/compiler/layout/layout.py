@@ -249,3 +249,26 @@ def distribute(extents: Sequence[int], warps: int, caps: Mapping[int, int]) -> L
     if warps_left > 1:
         warp_digits.append(replicated(warps_left))
     return Layout(len(extents), tuple(registers), tuple(lanes), tuple(warp_digits))
+
+
+def contiguous_run(layout: Layout, axis: int) -> int:
+    """How many neighbours along an axis the lanes of a warp hold together, a thread's vector included."""
+    first = layout.registers[:1]
+    run = first[0].extent if first and (first[0].axis, first[0].stride) == (axis, 1) else 1
+    for digit in sorted(layout.lanes, key=lambda d: d.stride):
+        if digit.axis == axis and digit.stride == run:
+            run *= digit.extent
+    return run
+
+
+def along_last(extents: Sequence[int], warps: int, vector: int) -> Layout:
+    """`distribute` with `vector` neighbours of the last axis in a thread, as far as the axis goes."""
+    last = len(extents) - 1
+    vector = min(vector, 1 << max(extents[last] - 1, 0).bit_length())
+    spread = distribute((*extents[:-1], -(-extents[last] // vector)), warps, {})
+
+    def widened(digits: Sequence[Digit]) -> tuple[Digit, ...]:
+        return tuple(Digit(d.axis, d.extent, d.stride * vector) if d.axis == last else d for d in digits)
+
+    first = (Digit(last, vector, 1),) if vector > 1 else ()
+    return Layout(len(extents), first + widened(spread.registers), widened(spread.lanes), widened(spread.warps))

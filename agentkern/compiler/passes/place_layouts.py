@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from agentkern.compiler.analysis.axes import AxisClasses, axis_classes, reshape_groups
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
@@ -18,6 +19,8 @@ from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.layout.layout import (
     REPLICATED,
     Layout,
+    along_last,
+    contiguous_run,
     distribute,
     parse_layout,
     permuted,
@@ -25,11 +28,20 @@ from agentkern.compiler.layout.layout import (
     without_axis,
 )
 from agentkern.compiler.passes.axis_plan import AxisPlan, plan_axes, planned_layout
-from agentkern.compiler.passes.grid_axes import fast_classes, static_extent, sum_caps
+from agentkern.compiler.passes.grid_axes import (
+    MAX_ACCESS_BYTES,
+    access_of,
+    fast_classes,
+    is_contiguous_axis,
+    static_extent,
+    sum_caps,
+)
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule, Schedule
 
 MAX_TILE_REGISTERS = 256
+SECTOR_BYTES = 32
+MAX_TURNED_BYTES = 32 * 1024  # of a tile that goes through shared memory only so that accesses use whole sectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,7 @@ class _Grid:
     classes: AxisClasses
     plan: AxisPlan
     warps: int
+    vector: int
 
     def tile_extents(self, value: Value) -> tuple[int, ...]:
         return tuple(self.plan.extents[n] for n in self.classes.axes(value))
@@ -179,6 +192,9 @@ class _Placer:
         if op.name == "reshape" and not _tile(op.operands[0]).shape:
             op = Op(OPS["broadcast"], op.operands, None, op.results, (), op.location)
         operands = tuple(self.mapped.get(v, v) for v in op.operands)
+        if op.name == "store" and _tile(operands[1]).shape:
+            value = self.convert(operands[1], operands[1], self.whole_sectors(op, _layout(operands[1])), builder)
+            operands = (operands[0], value, *operands[2:])
         if op.name == "stream":
             self.stream(op, builder)
             return
@@ -237,9 +253,25 @@ class _Placer:
                 return None, operands
             return (layout if _same_places(follows, layout) else None), operands
         layout = self.default(op.result)
+        if op.name == "load":
+            layout = self.whole_sectors(op, layout)
         if "elementwise" in op.spec.traits:
             operands = tuple(self.convert(v, v, layout, builder) for v in operands)
         return layout, operands
+
+    def whole_sectors(self, op: Op, layout: Layout) -> Layout:
+        """The layout of an access: the value's, unless each lane would touch a sector of memory of its own."""
+        access = access_of(op)
+        assert access is not None
+        nbytes = access.tensor.dtype.nbytes
+        extents = self.grid.tile_extents(access.tile)
+        copies = any(digit.axis == REPLICATED for digit in layout.lanes)
+        if copies or len(extents) < 2 or not is_contiguous_axis(access) or extents[-1] * nbytes < SECTOR_BYTES:
+            return layout
+        scattered = contiguous_run(layout, layout.rank - 1) * nbytes < SECTOR_BYTES
+        if not scattered or prod(layout.shape) * nbytes > MAX_TURNED_BYTES:
+            return layout
+        return along_last(extents, self.grid.warps, min(self.grid.vector, MAX_ACCESS_BYTES // nbytes))
 
     def reduced(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> tuple[Value, ...]:
         """A reduction's operand in a layout whose lanes and warps stay inside the order's partials."""
@@ -346,7 +378,7 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
         meets = _meetings(region, roots, classes, extents)
         fast = _fast_roots(region, roots, classes, meets)
         plan = plan_axes(roots, fast, extents, orders, meets, schedule, classes.splits)
-        placer = _Placer(_Grid(region, classes, plan, schedule.warps))
+        placer = _Placer(_Grid(region, classes, plan, schedule.warps, schedule.vector))
         try:
             placed = placer.region(region)
         except UnsupportedError as e:

@@ -8,6 +8,8 @@ from agentkern.compiler.layout.layout import (
     REPLICATED,
     Digit,
     Layout,
+    along_last,
+    contiguous_run,
     distribute,
     parse_layout,
     permuted,
@@ -117,3 +119,19 @@ def test_distribution_stays_inside_its_caps() -> None:
     reach = max(d.extent * d.stride for d in layout.lanes + layout.warps if d.axis == 0)
     assert reach == 32
     assert replicated(8) in layout.warps
+
+
+@pytest.mark.parametrize("vector", [1, 2, 4, 8])
+@pytest.mark.parametrize("extents", [(1,), (5, 3), (33, 70), (4, 1024), (2, 3, 64)])
+def test_spread_along_the_last_axis_covers_every_element_in_vectors(extents: tuple[int, ...], vector: int) -> None:
+    layout = along_last(extents, 4, vector)
+    counts = holders(layout)
+    assert set(counts) >= set(itertools.product(*map(range, extents)))
+    assert len(set(counts.values())) == 1
+    assert contiguous_run(layout, layout.rank - 1) >= min(vector, extents[-1])
+
+
+def test_contiguous_run_counts_a_warps_neighbours() -> None:
+    assert contiguous_run(ROWS, 1) == 256
+    assert contiguous_run(permuted(ROWS, (1, 0)), 1) == 1
+    assert contiguous_run(Layout(2, (), (Digit(1, 4, 1), Digit(0, 8, 1)), ()), 1) == 4

@@ -6,9 +6,10 @@ import pytest
 
 from agentkern.compiler.layout.conversion import Conversion, Tile, plan_conversion
 from agentkern.compiler.layout.exchange import Atom
+from agentkern.compiler.layout.layout import contiguous_run, parse_layout
 from agentkern.compiler.layout.shared_exchange import Side
 from agentkern.compiler.passes.lower import conversions
-from tests.compiler.agreement import disagreements
+from tests.compiler.agreement import compiled, disagreements
 
 SYMMETRIC = """\
 def k(x: ak.In[ak.TYPE,T,H,H], o: ak.Out[ak.TYPE,T,H,H]):
@@ -90,3 +91,21 @@ def test_conversion_keeps_the_bits(
     text = body.replace("TYPE", dtype)
     assert disagreements(text, statics, {"T": 5}, ("random", "special"), 4, simulator_cache) == []
     assert wanted <= seen
+
+
+ADDED_TURNED = """\
+def k(x: ak.In[ak.f32,N,M], y: ak.In[ak.f32,M,N], o: ak.Out[ak.f32,N,M]):
+    for n,m in ak.grid(N,M):
+        o[n,m]=x[n,m]+y[m,n].T
+"""
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 65), (133, 130)], ids=str)
+def test_load_across_the_fast_axis_reads_whole_sectors(size: tuple[int, int], simulator_cache: Path) -> None:
+    sizes = {"N": size[0], "M": size[1]}
+    placed = compiled(ADDED_TURNED, {}, sizes).texts["placed"]
+    across = next(line for line in placed.splitlines() if "load(%y" in line)
+    layout = parse_layout(across[across.index("(2 |") : across.rindex(">")])
+    assert contiguous_run(layout, 1) * 4 >= 32
+    assert "convert" in placed
+    assert disagreements(ADDED_TURNED, {}, sizes, ("random", "special"), 4, simulator_cache) == []
