@@ -47,4 +47,5 @@ COMPLAINTS = (
     "threads of one warpgroup are at different instructions: thread {a} here, its first thread at line {b}",
     "threads of one warpgroup give different operands: thread {a} and its first thread, at line {b}",
     "shared memory written under a swizzle of {a} bytes is read under one of {b} bytes",
+    "the shared memory of block {a} of the cluster is used after that block has ended",
 )

@@ -205,6 +205,18 @@ static void perform_store(Operation *operation) {
     ++operations.progress;
 }
 
+// The blocks that a copy reaches must live, and their mbarriers be known to the issuer.
+static void check_targets(const Operation *operation) {
+    for (uint32_t rank = 0; rank < launch.request->cluster_blocks; ++rank) {
+        if (!(operation->block_mask >> rank & 1u)) continue;
+        check_block_lives(&launch.blocks[rank], operation->line);
+        MBarrier *barrier = find_mbarrier(&launch.blocks[rank], operation->barrier_offset);
+        if (!barrier) continue;  // reported when the copy ends
+        check_init_seen(barrier, operation->clock, operation->line);
+        check_init_fenced(barrier, operation->clock, operation->line);
+    }
+}
+
 static void issue_load(Operation *operation, MBarrier *barrier) {
     Fiber *self = launch.running;
     operation->barrier_offset = barrier->offset;
@@ -214,7 +226,7 @@ static void issue_load(Operation *operation, MBarrier *barrier) {
     operation->lane = take_lane(operation->clock, self->index, BULK_WRITE);
     operation->tick = clocks.lanes[operation->lane].last_tick;
     next_tick(self);
-    check_init_fenced(barrier, operation->clock, operation->line);
+    check_targets(operation);
     uint32_t agent = clocks.n_fibers + operation->lane;
     Actor reads = {operation->clock, agent, operation->tick, BULK_READ, operation->line, 0};
     Actor writes = {operation->clock, agent, operation->tick, BULK_WRITE, operation->line,

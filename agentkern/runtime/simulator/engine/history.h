@@ -147,6 +147,11 @@ static void report_other_cluster(const Actor *actor, const Spot *spot, uint32_t 
 
 static Finding *complain(uint32_t kind, uint32_t complaint, uint32_t line, int64_t a, int64_t b);
 
+static void check_block_lives(const Block *block, uint32_t line) {
+    if (block->n_exited != launch.n_threads) return;
+    complain(OPERAND_MISUSE, BLOCK_HAS_ENDED, line, block->rank, 0);
+}
+
 static void report_swizzle(const Actor *actor, const Spot *spot, const Record *record) {
     (void)spot;
     Finding *f = complain(OPERAND_MISUSE, SWIZZLE_MISMATCH, actor->line, record->swizzle - 1, actor->swizzle - 1);

@@ -71,6 +71,7 @@ enum Complaint : uint32_t {
     WARPGROUP_OPERATION,
     WARPGROUP_ARGUMENT,
     SWIZZLE_MISMATCH,
+    BLOCK_HAS_ENDED,
 };
 
 // `space_index`: a window (buffer), or one of the two below.

@@ -50,6 +50,11 @@ static MBarrier *find_mbarrier(Block *block, uint64_t offset) {
     return &mbarriers.all[index - 1];
 }
 
+static void check_init_seen(const MBarrier *barrier, const uint32_t *clock, uint32_t line) {
+    if (clock[barrier->init_fiber] >= barrier->init_tick) return;
+    complain(MBARRIER_MISUSE, MBARRIER_INIT_NOT_SEEN, line, barrier->offset, barrier->init_line);
+}
+
 // The barrier at `address`, known to the running thread; null with a finding otherwise.
 static MBarrier *use_mbarrier(uint64_t address, uint32_t line) {
     SharedPlace place = shared_place(address, 8, 8);
@@ -57,14 +62,13 @@ static MBarrier *use_mbarrier(uint64_t address, uint32_t line) {
         complain(MBARRIER_MISUSE, MBARRIER_ADDRESS, line, (int64_t)place.offset, 0);
         return nullptr;
     }
+    check_block_lives(place.block, line);
     MBarrier *barrier = find_mbarrier(place.block, place.offset);
     if (!barrier) {
         complain(MBARRIER_MISUSE, MBARRIER_NOT_INITIALISED, line, (int64_t)place.offset, 0);
         return nullptr;
     }
-    if (clock_of(launch.running)[barrier->init_fiber] < barrier->init_tick) {
-        complain(MBARRIER_MISUSE, MBARRIER_INIT_NOT_SEEN, line, (int64_t)place.offset, barrier->init_line);
-    }
+    check_init_seen(barrier, clock_of(launch.running), line);
     return barrier;
 }
 

@@ -107,7 +107,10 @@ static void *access_shared(uint64_t address, uint32_t what, uint32_t line) {
         report_access(OUT_OF_BOUNDS, what, line, SHARED_MEMORY, (int64_t)offset);
         return discard(what);
     }
-    if (launch.asynchronous) check_no_mbarrier(block, offset, what, line);
+    if (launch.asynchronous) {
+        check_block_lives(block, line);
+        check_no_mbarrier(block, offset, what, line);
+    }
     track_aligned(space, address, offset, what, line);
     return space->host + offset;
 }

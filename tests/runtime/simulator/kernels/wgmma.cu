@@ -9,10 +9,12 @@ static __device__ __forceinline__ unsigned long long ak_wgmma_desc(const void* p
 
 extern __shared__ __align__(1024) unsigned char ak_smem[];
 
+// From BY_PROXY_FENCE on: not faults but near-misses.
 enum {
     NO_FAULT, NO_PROXY_FENCE, WRONG_PARITY, SHORT_BYTES, WRONG_SWIZZLE, WRONG_STRIDE, EARLY_OVERWRITE, NO_COMMIT,
     NO_WAIT, NO_ARRIVE, NO_INIT_FENCE, TOUCHED, NO_REGISTER_FENCE, NO_STORE_COMMIT, NO_STORE_WAIT, LONG_BYTES,
-    NO_FULL_WAIT, NO_EPILOGUE_BARRIER, EARLY_READ, EARLY_RELEASE,
+    NO_FULL_WAIT, NO_EPILOGUE_BARRIER, EARLY_READ, EARLY_RELEASE, TOO_MANY_REGISTERS, BASE_OFFSET,
+    OUTSIDE, BY_PROXY_FENCE, SPINNING,
 };
 
 // d[128][256] = a[128][k] b[256][k]^T in bf16. Stage: a 128 x 64 (16 KiB), b 256 x 64 (32 KiB), twice; then barriers.
@@ -28,7 +30,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) multiply(const __grid_const
             ak_mbarrier_init(full + 8 * s, 1);   // @init
             ak_mbarrier_init(empty + 8 * s, 2);
         }
-        if (fault != NO_INIT_FENCE) {
+        if (fault == BY_PROXY_FENCE) {
+            ak_fence_proxy_async();
+        } else if (fault != NO_INIT_FENCE) {
             ak_mbarrier_fence_init();
         }
     }
@@ -50,7 +54,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) multiply(const __grid_const
         }
         return;
     }
-    ak_setmaxnreg_inc_232();
+    if (fault == TOO_MANY_REGISTERS) {
+        ak_setmaxnreg_inc_240();  // @registers
+    } else {
+        ak_setmaxnreg_inc_232();
+    }
     int group = threadIdx.x / 128;
     float d[128];
     for (int i = 0; i < 128; ++i) {
@@ -59,7 +67,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) multiply(const __grid_const
     for (int i = 0; i < steps; ++i) {
         int s = i % 2, round = i / 2;
         unsigned char* stage = ak_smem + 49152 * s;
-        if (fault != NO_FULL_WAIT) {
+        if (fault == SPINNING) {
+            while (!ak_mbarrier_try_wait(full + 8 * s, round & 1)) {
+            }
+        } else if (fault != NO_FULL_WAIT) {
             ak_mbarrier_wait(full + 8 * s, round & 1);  // @wait_full
         }
         if (fault == EARLY_RELEASE && threadIdx.x % 128 == 0) {
@@ -75,6 +86,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) multiply(const __grid_const
             unsigned long long a = ak_wgmma_desc(stage + 8192 * group + 32 * step, 16, 1024, 1);
             unsigned long long b =
                 ak_wgmma_desc(stage + 16384 + 32 * step, 16, fault == WRONG_STRIDE ? 2048 : 1024, fault == WRONG_SWIZZLE ? 2 : 1);
+            a |= fault == BASE_OFFSET ? 1ull << 49 : 0;
+            a += fault == OUTSIDE ? 131072 >> 4 : 0;
             ak_wgmma_m64n256k16_f32_bf16_ss(d, a, b, i + step != 0);  // @product
         }
         if (fault != NO_COMMIT) {
@@ -83,7 +96,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) multiply(const __grid_const
         if (fault == TOUCHED && i == 1) {
             d[3] = d[3] + 1.0f;
         }
-        if (fault != NO_WAIT) {
+        if (fault == EARLY_READ) {
+            ak_wgmma_wait_1();
+        } else if (fault != NO_WAIT) {
             ak_wgmma_wait_0();
         }
         if (fault != EARLY_RELEASE && threadIdx.x % 128 == 0 && !(fault == NO_ARRIVE && i == 1 && group == 0)) {
