@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.codegen.cuda import print_cuda
+from agentkern.compiler.driver import CompileRequest, compile_kernel
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, SizeInfo, Value
 from agentkern.compiler.ir.printer import print_kernel
@@ -69,3 +70,15 @@ def test_five_thousand_operations_cost_microseconds_each() -> None:
     slowest = costs.pop("place_layouts")
     assert max(costs.values()) < MICROSECONDS, costs
     assert slowest < SLOWEST_MICROSECONDS
+
+
+def test_long_rows_may_go_through_a_thousand_operations_of_one_name() -> None:
+    body = "for t in ak.grid(T):\n        r = x[t, :]\n        for _ in range(500):\n            r = ak.abs(r) + 0.5"
+    signature = "def k(x: ak.In[ak.f32, T, N], out: ak.Out[ak.f32, T, N])"
+    sizes = 'T, N = ak.dim("T"), ak.dim("N")'
+    text = f"import agentkern as ak\n{sizes}\n@ak.kernel\n{signature}:\n    {body}\n        out[t, :] = r\n"
+    result = compile_kernel(CompileRequest(text, "kernel.py"))
+    kernel = result.kernel
+    assert result.status == "ok"
+    assert kernel is not None
+    assert microseconds(lambda: print_kernel(kernel)) * OPERATIONS / 1000 < 3 * MICROSECONDS

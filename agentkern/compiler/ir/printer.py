@@ -40,6 +40,7 @@ class _Printer:
     def __init__(self) -> None:
         self.names: dict[Value, str] = {}
         self.taken: set[str] = set()
+        self.suffixes: dict[str, int] = {}
         self.lines: list[str] = []
         self.type_texts: dict[object, str] = {}
 
@@ -48,11 +49,12 @@ class _Printer:
         if known is not None:
             return known
         base = value.name.replace(".", "_") if value.name else None  # a dot is for the suffixes below
-        name = f"%{base}" if base else f"%{len(self.names)}"
-        suffix = 0
+        stem = f"%{base or len(self.names)}"
+        name = stem
         while name in self.taken:
-            suffix += 1
-            name = f"%{base or len(self.names)}.{suffix}"
+            # all smaller suffixes are taken: a thousand values of one name cost a thousand steps
+            self.suffixes[stem] = self.suffixes.get(stem, 0) + 1
+            name = f"{stem}.{self.suffixes[stem]}"
         self.taken.add(name)
         self.names[value] = name
         return name

@@ -147,11 +147,22 @@ class _Chunk:
         """A long value over the chunk, or a short one as it is outside."""
         if not self.streams.is_long(value):
             return self.streams.mapped.get(value, value)
-        if value not in self.done:
-            self.done[value] = self.make(self.streams.makers[value], value)
+        if value in self.done:
+            return self.done[value]
+        # by a stack of its own: a row may go through thousands of operations
+        pending = [value]
+        while pending:
+            op = self.streams.makers[pending[-1]]
+            waiting = next((v for v in op.operands if self.streams.is_long(v) and v not in self.done), None)
+            if waiting is not None:
+                pending.append(waiting)
+                continue
+            made = pending.pop()
+            self.done[made] = self.make(op, made)
         return self.done[value]
 
     def make(self, op: Op, value: Value) -> Value:
+        """One long value; its long operands are made."""
         if op.name in _REGROUPS:
             raise UnsupportedError(
                 f"`{op.name}` of an axis too long to keep on the chip",
