@@ -7,7 +7,7 @@ from typing import Protocol
 
 from agentkern.compiler.codegen.expressions import narrow_pair
 from agentkern.compiler.ir.core import Op, Value
-from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer, TensorMap
+from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer, RegisterArray, TensorMap
 from agentkern.dsl.dtypes import DTYPES
 
 _PENDING = "pending"
@@ -137,6 +137,13 @@ def _wgmma(f: Printer, op: Op) -> None:
     f.line(f"{function}({', '.join(map(f.bare, op.operands))});", op)
 
 
+def _wgmma_pin(f: Printer, op: Op) -> None:
+    array = op.operands[0].type
+    assert isinstance(array, RegisterArray)
+    kind = {"f32": "f32", "i32": "s32"}.get(array.dtype.name, "u32")
+    f.line(f"{f.use(f'ak_wgmma_pin_{kind}_{array.count}')}({f.bare(op.operands[0])});", op)
+
+
 def _mma(f: Printer, op: Op) -> None:
     function = f.use(f"ak_mma_{op.attrs['instruction']}")
     f.line(f"{function}({', '.join(map(f.bare, op.operands))});", op)
@@ -191,7 +198,8 @@ ASYNC_PRINTERS: Mapping[str, Callable[[Printer, Op], None]] = {
     "mbarrier_expect": _mbarrier_expect, "mbarrier_arrive": _mbarrier_arrive, "mbarrier_wait": _mbarrier_wait,
     "tma_load": _tma_load, "tma_store": _tma_store, "bulk_commit": _plain("ak_bulk_commit"), "bulk_wait": _bulk_wait,
     "fence_async": _plain("ak_fence_proxy_async"), "descriptor": _descriptor, "wgmma_fence": _plain("ak_wgmma_fence"),
-    "wgmma": _wgmma, "wgmma_commit": _plain("ak_wgmma_commit"), "wgmma_wait": _pending("ak_wgmma_wait"), "mma": _mma,
+    "wgmma": _wgmma,
+    "wgmma_pin": _wgmma_pin, "wgmma_commit": _plain("ak_wgmma_commit"), "wgmma_wait": _pending("ak_wgmma_wait"), "mma": _mma,
     "load_matrix": _matrix, "store_matrix": _matrix, "copy_async": _copy_async,
     "copy_commit": _plain("ak_cp_async_commit"), "copy_wait": _pending("ak_cp_async_wait"),
     "named_barrier": _named("ak_bar_sync"), "named_arrive": _named("ak_bar_arrive"), "elect": _elect,
