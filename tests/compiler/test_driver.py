@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agentkern.compiler import driver
 from agentkern.compiler.driver import CompileRequest, compile_kernel, compile_text, pass_names, schedules
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
@@ -181,3 +182,15 @@ def test_printing_names_no_machine(tmp_path: Path) -> None:
     assert str(tmp_path) not in result.cuda + "".join(result.texts.values())
     assert result.kernel is not None
     assert print_kernel(result.kernel) == result.texts["ir"]
+
+
+def test_more_shared_memory_than_a_block_may_have_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = compile_kernel(request(H=7168))
+    assert fits.abi is not None
+    needed = fits.abi.launches[0].shared_bytes
+    for limit, status in ((needed, "ok"), (needed - 1, "unsupported")):
+        row = replace(driver.LIMITS["sm_90a"], shared_bytes_per_block_optin=limit)
+        monkeypatch.setattr(driver, "LIMITS", {**driver.LIMITS, "sm_90a": row})
+        result = compile_kernel(request(H=7168))
+        assert result.status == status
+        assert [d.code for d in result.diagnostics] == ([] if status == "ok" else ["AK611"])

@@ -7,6 +7,7 @@ from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.compiler.ir.verifier import verify_kernel
 from agentkern.compiler.passes.drop_unused import drop_unused
+from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
 from tests.compiler.agreement import HEADER
 from tests.compiler.test_agreement import KERNELS
 
@@ -43,3 +44,10 @@ def test_what_only_an_unread_value_reads_goes_with_it():
     after = print_kernel(drop_unused(parse_kernel(text)))
     unread = "quotient("
     assert text.count(unread) > after.count(unread)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("name", "dims"), [("rowsum_dyn", {}), ("outer", {}), ("total", {}), ("slice", {"H": 300})])
+def test_the_cuda_compiler_has_nothing_to_warn_of(name: str, dims: dict[str, int]):
+    result = compile_kernel(CompileRequest(HEADER + KERNELS[name][0], "kernel.py", dims=dims))
+    assert "warning" not in compile_cuda(result.cuda, NvrtcOptions("sm_90a")).log
