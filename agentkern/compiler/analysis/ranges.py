@@ -71,6 +71,15 @@ def _bits(op: Op, operands: list[IndexRange]) -> IndexRange:
     return IndexRange(0, min(highs)) if highs else IndexRange(None, None)
 
 
+def _shifted(op: Op, operands: list[IndexRange]) -> IndexRange:
+    """Of a right shift, which rounds down; amounts of the width or more, and negative ones, give 0 or -1."""
+    number, amount = operands
+    if number.low is None or number.high is None:
+        return IndexRange(None, None)
+    least = min(max(amount.low or 0, 0), 64)
+    return IndexRange(number.low >> least if number.low < 0 else 0, max(number.high >> least, -1))
+
+
 def _same(op: Op, operands: list[IndexRange]) -> IndexRange:
     return operands[0]
 
@@ -86,6 +95,7 @@ RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
     "floor_div": _quotient,
     "mod": _remainder,
     "and": _bits,
+    "shr": _shifted,
     "where": lambda op, o: _joined(o[1], o[2]),
     "index": _index,
     "cast": _same,

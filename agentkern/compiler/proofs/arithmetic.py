@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.dims import Dim, FloorDiv
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.proofs import wording
@@ -49,6 +50,7 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     form = scope.forms.form(divisor)
     known = scope.forms.facts.positive(block.extent for block in scope.blocks)
     shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form))
+    shown = shown or _replaces_zero(facts, scope, divisor)
     if form is None:
         return Obligation("division", statement, op.location, shown=shown, access=operator)
     return Obligation(
@@ -66,6 +68,33 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
         ),
         access=operator,
     )
+
+
+def _replaces_zero(facts: KernelFacts, scope: Scope, divisor: Value) -> bool:
+    """Whether the divisor is `where(v == 0, other, v)` or `where(v != 0, v, other)`, `other` never being 0."""
+    makers = {value: op for every in facts.scopes for op in every.ops for value in op.results}
+    pick = makers.get(divisor)
+    test = makers.get(pick.operands[0]) if pick is not None and pick.name == "where" else None
+    if pick is None or test is None or test.name not in ("eq", "ne"):
+        return False
+    _, first, second = pick.operands
+    kept, other = (second, first) if test.name == "eq" else (first, second)
+    zeros = [scope.forms.range(v) == IndexRange(0, 0) for v in test.operands]
+    same = [_is_same(makers, v, kept) for v in test.operands]
+    tests_kept = (zeros[0] and same[1]) or (zeros[1] and same[0])
+    return tests_kept and scope.forms.range(other).excludes(0)
+
+
+def _is_same(makers: Mapping[Value, Op], a: Value, b: Value) -> bool:
+    """Whether two values are equal: one value, or two reads of an input's same elements."""
+    if a is b:
+        return True
+    left, right = makers.get(a), makers.get(b)
+    if left is None or right is None or left.name != "load" or right.name != "load":
+        return False
+    tensor = left.operands[0].type
+    assert isinstance(tensor, TensorType)
+    return tensor.access == "in" and left.operands == right.operands and left.attrs == right.attrs
 
 
 def _is_nonzero(facts: Facts, form: Form) -> bool:

@@ -93,7 +93,7 @@ class _Sweep:
                 progress = True
 
     def _swept(self, form: Form) -> Interval | None:
-        """The range that `base + number0 + count0 * number1 + ...` runs through."""
+        """The range that `base + number0 + count0 * number1 + ...` runs through; any number may count down."""
         if isinstance(form, int):
             return (form, form + 1)
         base: Form = 0
@@ -111,10 +111,12 @@ class _Sweep:
         width: Form = 1
         spent: list[str] = []
         while factors:
-            atom = next((a for a, factor in factors.items() if factor == width), None)
+            atom = next((a for a, factor in factors.items() if factor in (width, dims.mul(width, -1))), None)
             if atom is None:
                 return None
-            del factors[atom]
+            if factors.pop(atom) != width:
+                # a number that counts down runs through the same range from its other end
+                base = dims.add(base, dims.mul(width, dims.add(1, dims.mul(self.counts[atom], -1))))
             spent.append(self.names.get(atom, str(atom)))
             width = dims.mul(width, self.counts[atom])
         self.spent += spent

@@ -35,7 +35,9 @@ def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:
 def _reason(record: ProofRecord) -> str:
     if record.counterexample is None:
         return record.statement
-    return str(record.counterexample["text"]).replace(f"`{record.access}` ", "")
+    text = str(record.counterexample["text"])
+    # the message begins with the access; a divisor's operator stands in the middle of its sentence
+    return text if record.obligation == "division" else text.replace(f"`{record.access}` ", "")
 
 
 def _span(record: ProofRecord, path: str) -> Span:

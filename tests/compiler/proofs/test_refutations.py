@@ -114,6 +114,11 @@ def test_division_by_a_size_that_may_be_zero_is_refuted() -> None:
     ]
 
 
+def test_the_message_names_the_operator_whose_divisor_is_zero() -> None:
+    (found,) = diagnose(prove_kernel(divided("T - 1")), "kernel.py")
+    assert found.message == "`//` may divide by zero: T = 1: the divisor of `//` is 0"
+
+
 @pytest.mark.parametrize("divisor", ["T", "T + 1", "N", 3, -2])
 def test_division_by_what_is_never_zero_in_a_block_is_shown(divisor: int | str) -> None:
     assert not _unsafe(divided(divisor))

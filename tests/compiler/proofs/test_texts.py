@@ -1,0 +1,66 @@
+"""What kernel texts may and may not do with indices and divisors, each shape of access with its near miss."""
+
+import pytest
+
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.proofs import prove_kernel
+
+HEADER = """import agentkern as ak
+
+N = ak.dim("N")
+
+
+@ak.kernel
+def k(x: ak.In[ak.f32, 16], p: ak.In[ak.u8, N], i: ak.In[ak.i8, N], q: ak.In[ak.i8, N], y: ak.Out[ak.i8, N],
+      z: ak.Out[ak.f32, N]):
+    for n in ak.grid(ak.each(N)):
+"""
+
+
+def unsafe(divided: str = "i[n]", read: str = "0", place: str = "n") -> set[str]:
+    body = f"        y[n] = {divided}\n        z[{place}] = x[{read}]\n"
+    kernel = lower_source(HEADER + body, "kernel.py", None, {}, {}).kernel
+    assert kernel is not None
+    return {record.obligation for record in prove_kernel(kernel).unsafe()}
+
+
+@pytest.mark.parametrize("divisor", ["ak.where(q[n] == 0, 1, q[n])", "ak.where(q[n] != 0, q[n], -1)"])
+def test_a_divisor_whose_zeros_are_replaced_is_never_zero(divisor: str) -> None:
+    assert unsafe(f"i[n] // {divisor}") == set()
+
+
+@pytest.mark.parametrize(
+    "divisor",
+    [
+        "ak.where(q[n] == 1, 1, q[n])",
+        "ak.where(i[n] == 0, 1, q[n])",
+        "ak.where(q[n] == 0, q[n], 1) - 1",
+        "ak.where(q[n] != 0, 1, q[n])",
+        "ak.where(q[n] == 0, 0, q[n])",
+    ],
+)
+def test_a_divisor_whose_zeros_are_not_replaced_may_be_zero(divisor: str) -> None:
+    assert "division" in unsafe(f"i[n] // {divisor}")
+
+
+@pytest.mark.parametrize("index", ["p[n] >> 4", "(p[n] >> 1) >> 3", "p[n] >> 7", "p[n] >> (q[n] & 3).to(ak.u8) >> 4"])
+def test_a_right_shift_bounds_an_index(index: str) -> None:
+    assert unsafe(read=index) == set()
+
+
+@pytest.mark.parametrize("index", ["p[n] >> 3", "i[n] >> 4", "p[n] >> (q[n] & 7).to(ak.u8)", "i[n] >> 7"])
+def test_a_right_shift_of_too_little_or_of_a_negative_number_bounds_no_index(index: str) -> None:
+    assert unsafe(read=index) == {"bounds"}
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("N - 1 - n", set()),
+        ("N - n", {"bounds", "coverage"}),
+        ("N - 2 - n", {"bounds", "coverage"}),
+        ("-n", {"bounds", "coverage"}),
+    ],
+)
+def test_indices_that_count_down_cover_what_counting_up_does(place: str, found: set[str]) -> None:
+    assert unsafe(place=place) == found
