@@ -174,14 +174,18 @@ class Engine:
         self._library.ak_sim_protect(c_void_p(address), n_bytes)
 
 
-def load_engine(folder: Path) -> Engine:
-    """Return the engine, built once into `folder` per source, compiler and flags."""
+def load_engine(folder: Path, *, asynchronous: bool = False) -> Engine:
+    """Return the engine, built once into `folder` per source, compiler and flags.
+
+    `asynchronous`: with the part for asynchronous and tensor-core instructions, which others need not wait for.
+    """
     with _LOADING:  # threads that come first together would each build it
-        return _load_engine(folder)
+        return _load_engine(folder, asynchronous)
 
 
 @functools.cache
-def _load_engine(folder: Path) -> Engine:
+def _load_engine(folder: Path, asynchronous: bool) -> Engine:
     inputs = (*sorted(_ENGINE.iterdir()), _HERE / "shim" / "abi.h", _HERE / "shim" / "hopper_abi.h")
     source = f'#include "{_ENGINE / "engine.cpp"}"\n'
-    return Engine(build_shared_object(source, (*_ENGINE_FLAGS, *machine_flags()), inputs, folder))
+    parts = ("-DAK_SIM_ASYNCHRONOUS=1",) if asynchronous else ()
+    return Engine(build_shared_object(source, (*_ENGINE_FLAGS, *parts, *machine_flags()), inputs, folder))

@@ -187,7 +187,8 @@ def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
     source = f'{shim}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
     path = build_shared_object(source, (*_FLAGS, *machine_flags()), (), cache_dir / "simulator")
     attributes = {name: launch_attributes(code, name) for name in kernels}
-    return SimulatorModule(ctypes.CDLL(str(path)), load_engine(cache_dir / "simulator"), attributes, asynchronous)
+    engine = load_engine(cache_dir / "simulator", asynchronous=asynchronous)
+    return SimulatorModule(ctypes.CDLL(str(path)), engine, attributes, asynchronous)
 
 
 def kernel_names(cu_text: str) -> tuple[str, ...]:

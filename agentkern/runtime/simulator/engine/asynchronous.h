@@ -3,25 +3,33 @@
 
 enum : uint32_t { IDLE_ROUNDS = 10000 };
 
+static void perform_queued(Operation *operation) {
+    if (operation->kind == CP_ASYNC_SIGNAL) {
+        perform_signal(operation);
+    } else {
+        perform_load(operation);
+    }
+}
+
 // A random pending operation, for random completion.
 static void complete_something() {
     if (next_random() % 4) return;
     uint32_t n = 0;
-    for (Operation *o = operations.loads.first; o; o = o->next) ++n;
+    for (Operation *o = operations.queued.first; o; o = o->next) ++n;
     if (n && next_random() % 2) {
         uint32_t pick = (uint32_t)(next_random() % n);
         Queue kept = {};
         Operation *chosen = nullptr;
         for (uint32_t i = 0; i < n; ++i) {
-            Operation *o = take_first(&operations.loads);
+            Operation *o = take_first(&operations.queued);
             if (i == pick) {
                 chosen = o;
             } else {
                 append(&kept, o);
             }
         }
-        operations.loads = kept;
-        perform_load(chosen);
+        operations.queued = kept;
+        perform_queued(chosen);
         return;
     }
     Fiber *self = launch.running;
@@ -30,8 +38,8 @@ static void complete_something() {
 }
 
 static bool advance_operations() {
-    if (operations.loads.first) {
-        perform_load(take_first(&operations.loads));
+    if (operations.queued.first) {
+        perform_queued(take_first(&operations.queued));
         return true;
     }
     if (operations.progress != operations.seen_progress) operations.idle_rounds = 0;
@@ -100,7 +108,7 @@ static void start_asynchronous() {
     reset_mbarriers();
     reset_cluster_state();
     reset_clocks();
-    operations.loads = {};
+    operations.queued = {};
     operations.idle_rounds = 0;
     memset(operations.threads, 0, launch.n_fibers * sizeof(ThreadState));
     for (uint32_t rank = 0; rank < launch.request->cluster_blocks; ++rank) {
@@ -125,6 +133,8 @@ static void finish_products(Fiber *threads) {
 
 // The cluster has ended: what it left in flight is reported, then performed.
 static void finish_asynchronous() {
+    launch.running = &launch.fibers[0];
+    while (operations.queued.first) perform_queued(take_first(&operations.queued));
     for (uint32_t i = 0; i < launch.n_fibers; ++i) {
         Fiber *fiber = launch.running = &launch.fibers[i];
         ThreadState *state = state_of(fiber);
@@ -144,7 +154,6 @@ static void finish_asynchronous() {
         }
         if (fiber->thread % 128 == 0) finish_products(fiber);
     }
-    while (operations.loads.first) perform_load(take_first(&operations.loads));
     launch.running = &launch.fibers[0];
     check_copies_seen();
 }

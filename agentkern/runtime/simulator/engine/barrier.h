@@ -2,9 +2,6 @@
 // returned, or that waits at another call, is divergence; the barrier then completes as hardware
 // would, with those that live.
 
-static void order_block(Block *block);
-static void end_cluster_barrier_if_complete();
-
 static void complete_barrier(Block *block) {
     ++launch.n_barriers;
     BlockBarrier barrier = block->barrier;

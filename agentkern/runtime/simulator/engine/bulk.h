@@ -241,7 +241,7 @@ static void issue_load(Operation *operation, MBarrier *barrier) {
     if (happens_now()) {
         perform_load(operation);
     } else {
-        append(&operations.loads, operation);
+        append(&operations.queued, operation);
     }
 }
 

@@ -27,6 +27,7 @@ static void copy_asynchronously(const ak_sim_request *request, uint32_t line) {
     const uint32_t *clock = clock_of(self);
     Operation *operation = take_operation(CP_ASYNC, line);
     operation->group = state->open_copy_group;
+    operation->number = ++state->n_copies;
     Operation *last = state->copies.last;
     if (last && last->group == operation->group && !last->signal) {  // a group shares a lane
         operation->lane = last->lane;
@@ -65,23 +66,41 @@ static void wait_for_copies(uint32_t left) {
     end_copies(state, launch.running, open > left ? open - left : 0);
 }
 
-// The barrier's arrival when the thread's copies so far have ended (.noinc): they end here, for the
-// barrier's waiters are the ones that wait for them.
+// An arrival that is made when the thread's copies so far have ended (.noinc).
+static void perform_signal(Operation *signal) {
+    Fiber *fiber = &launch.fibers[signal->fiber];
+    for (Operation *o = state_of(fiber)->copies.first; o && o->number <= signal->number; o = o->next) perform_copy(o);
+    MBarrier *barrier = find_mbarrier(fiber->block, signal->barrier_offset);
+    ++operations.progress;
+    if (!barrier) {
+        complain(MBARRIER_MISUSE, MBARRIER_NOT_INITIALISED, signal->line, signal->barrier_offset, 0);
+    } else if (barrier->missing == 0) {
+        complain(MBARRIER_MISUSE, MBARRIER_TOO_MANY_ARRIVALS, signal->line, barrier->offset, barrier->count);
+    } else {
+        join_clock(barrier->arriving, signal->clock);
+        --barrier->missing;
+        end_phase_if_complete(barrier);
+    }
+    give_operation(signal);
+}
+
 static void arrive_after_copies(uint64_t address, uint32_t line) {
     Fiber *self = launch.running;
     MBarrier *barrier = use_mbarrier(address, line);
     if (!barrier) return;
     ThreadState *state = state_of(self);
+    Operation *signal = take_operation(CP_ASYNC_SIGNAL, line);
+    signal->barrier_offset = barrier->offset;
+    signal->number = state->n_copies;
+    signal->clock = take_clock();
     for (Operation *o = state->copies.first; o; o = o->next) {
-        perform_copy(o);
-        see_lane(barrier->arriving, o->lane, o->tick);
+        see_lane(signal->clock, o->lane, o->tick);
         clocks.lanes[o->lane].waited_at = tick_of(self);
+        o->signal = 1;  // what follows has a lane of its own
     }
-    if (state->copies.last) state->copies.last->signal = 1;  // what follows has a lane of its own
-    if (barrier->missing == 0) {
-        complain(MBARRIER_MISUSE, MBARRIER_TOO_MANY_ARRIVALS, line, barrier->offset, barrier->count);
-        return;
+    if (happens_now()) {
+        perform_signal(signal);
+    } else {
+        append(&operations.queued, signal);
     }
-    --barrier->missing;
-    end_phase_if_complete(barrier);
 }

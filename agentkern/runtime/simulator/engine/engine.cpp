@@ -23,17 +23,20 @@
 #include "interface.h"
 #include "fiber.h"
 #include "state.h"
+#include "hooks.h"
 #include "findings.h"
 #include "scheduler.h"
 #include "warp.h"
 #include "barrier.h"
 #include "space.h"
 #include "shadow.h"
+#include "memory.h"
+// Ordinary kernels run on an engine without the rest, which takes longer to build than all above.
+#if defined(AK_SIM_ASYNCHRONOUS)
 #include "clocks.h"
 #include "history.h"
 #include "products.h"
 #include "operations.h"
-#include "memory.h"
 #include "mbarrier.h"
 #include "bulk.h"
 #include "copies.h"
@@ -41,5 +44,8 @@
 #include "wgmma.h"
 #include "cluster.h"
 #include "asynchronous.h"
+#else
+#include "synchronous.h"
+#endif
 #include "faults.h"
 #include "launch.h"

@@ -20,8 +20,6 @@ static inline Block *block_of_address(uint64_t *address) {
     return &launch.blocks[rank];
 }
 
-static void check_no_mbarrier(Block *block, uint64_t offset, uint32_t what, uint32_t line);
-
 static uint8_t *discard(uint32_t what) {
     static uint8_t poison[256], dropped[256];
     if ((what & AK_SIM_KIND) == AK_SIM_WRITE) return dropped;

@@ -21,7 +21,7 @@ static Finding *complain(uint32_t kind, uint32_t complaint, uint32_t line, int64
     return f;
 }
 
-enum OperationKind : uint32_t { BULK_TO_SHARED, BULK_TO_GLOBAL, CP_ASYNC, WGMMA };
+enum OperationKind : uint32_t { BULK_TO_SHARED, BULK_TO_GLOBAL, CP_ASYNC, CP_ASYNC_SIGNAL, WGMMA };
 
 // A box of a tensor and its image in shared memory, or a plain run of bytes.
 struct Box {
@@ -46,11 +46,11 @@ struct Operation {
     uint32_t lane, tick, lane_of_writes, tick_of_writes;
     bool performed, read_seen;
     Operation *next;     // in the queue of its fiber or warpgroup
-    uint32_t *clock;     // BULK_TO_SHARED: of the issue
+    uint32_t *clock;     // BULK_TO_SHARED: of the issue; CP_ASYNC_SIGNAL: of the copies it follows
     Box box;             // bulk copies
     uint32_t block_mask; // blocks of the cluster written
     uint32_t barrier_offset, bytes;
-    uint64_t global;     // CP_ASYNC
+    uint64_t global, number;  // CP_ASYNC: of the thread's copies
     uint32_t width, source_bytes, signal;
     Product product;     // WGMMA
     Accumulator *accumulator;
@@ -83,7 +83,7 @@ static Operation *take_first(Queue *queue) {
 struct ThreadState {
     Queue stores, copies;  // not yet waited for
     uint32_t open_store_group, open_copy_group, open_wgmma_group;
-    uint32_t registers;
+    uint64_t n_copies;
     uint32_t cluster_phase;  // of its last arrival, from 1
     bool wgmma_fenced;       // since its last wait
 };
@@ -109,7 +109,7 @@ static const size_t ACCUMULATOR_BYTES = sizeof(Accumulator) * MAX_ACCUMULATORS *
 struct Operations {
     Operation *pool, *free;
     uint32_t used;
-    Queue loads;  // copies into shared memory, not yet performed
+    Queue queued;  // copies into shared memory and signals, not yet performed
     ThreadState threads[MAX_FIBERS];
     Warpgroup warpgroups[N_WARPGROUPS];
     uint64_t progress;      // operations performed and phases completed

@@ -27,9 +27,6 @@ static inline void resume(Context *from, Fiber *next) {
     switch_context(from, &next->context);
 }
 
-// Completes some asynchronous operation or lets a spinning thread run; false if nothing is left to.
-static bool advance_operations();
-
 // Leaves the running fiber, whose wait state is set, and returns when it has been made ready.
 static void wait_here() {
     Fiber *self = launch.running;

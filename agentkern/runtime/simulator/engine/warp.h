@@ -51,8 +51,6 @@ static void order_lanes(Warp *warp, uint32_t mask) {
     }
 }
 
-static void order_warp(Fiber *lanes, uint32_t mask);
-static void run_warp_instruction(Fiber *lanes, uint32_t kind, uint32_t mask);
 enum : uint32_t { FIRST_WARP_INSTRUCTION = 64 };  // kind: this plus the operation (matrix.h)
 
 static void complete_collective(Warp *warp, Fiber *lanes, uint32_t kind, uint32_t mask) {
