@@ -24,7 +24,6 @@ WRONG_NUMBERS = {
     (ATTENTION, "box of q from other columns"),
     (ATTENTION, "second box of keys has the first's columns"),
     (ATTENTION, "one product of the wrong weights"),
-    (ATTENTION, "accumulator of scores in both products"),
     (ATTENTION, "values half a row of keys on"),
     (ATTENTION, "values of the wrong keys"),
     (ATTENTION, "store of the first columns only"),

@@ -88,7 +88,8 @@ class GroupState:
     """What the threads of a group have done and know.
 
     `in_flight` maps register arrays to (count of commits before, operation) of the products that use them;
-    `dirty` are arrays changed since the last `wgmma_fence`.
+    `dirty` are arrays changed since the last `wgmma_fence`, `changed` those not pinned since, `unpinned` those not
+    pinned when it came; `retired` are accumulators waited for and not pinned since.
     """
 
     group: Group
@@ -108,6 +109,9 @@ class GroupState:
     last_commit: dict[str, Op] = field(default_factory=dict)
     in_flight: dict[Value, tuple[int, Op, bool]] = field(default_factory=dict)
     dirty: dict[Value, Op] = field(default_factory=dict)
+    changed: dict[Value, Op] = field(default_factory=dict)
+    unpinned: dict[Value, Op] = field(default_factory=dict)
+    retired: dict[Value, Op] = field(default_factory=dict)
     undefined: dict[Value, Op] = field(default_factory=dict)
     has_fenced: bool = False
 

@@ -38,6 +38,10 @@ class Products:
         """Threads read or change register arrays, which no product in flight may use."""
         op = event.op
         touched = [v for v in (*op.operands, *op.results) if v in self.arrays]
+        if op.name == "wgmma_pin":
+            for array in touched:
+                state.changed.pop(array, None)
+                state.retired.pop(array, None)
         for array in touched:
             if array in state.in_flight:
                 _, product, is_accumulator = state.in_flight[array]
@@ -45,8 +49,13 @@ class Products:
                 self.report.add(
                     "in flight", f"`{op.name}` uses {what} of a product that was not waited for", op, product
                 )
+            if op.name == "get" and array in state.retired:
+                self.report.add(
+                    "pin", "no `wgmma_pin` between the wait for a product and its use", op, state.retired[array]
+                )
             if op.name in _CHANGES:
-                state.dirty[array] = op
+                state.dirty[array] = state.changed[array] = op
+                state.unpinned.pop(array, None)
                 state.undefined.pop(array, None)
             if op.name == "registers" and "fill" not in op.attrs:
                 state.undefined[array] = op
@@ -60,6 +69,9 @@ class Products:
             if array in state.dirty or not state.has_fenced:
                 self.report.add("fence", "no `wgmma_fence` between a change of its registers and the product", op,
                                 state.dirty.get(array))  # fmt: skip
+            if array in state.unpinned:
+                self.report.add("pin", "no `wgmma_pin` between a change of its registers and `wgmma_fence`", op,
+                                state.unpinned[array])  # fmt: skip
         accumulator = op.operands[0]
         adds = event.operands[3] != 0
         for array in registers:
@@ -92,6 +104,8 @@ class Products:
     def fence(self, state: GroupState, event: Event) -> bool:
         """Order changes of registers before products."""
         state.dirty.clear()
+        state.unpinned.update(state.changed)
+        state.changed.clear()
         state.has_fenced = True
         return True
 
@@ -120,9 +134,11 @@ class Products:
         state.products_done = target
         state.clock[MEMORY, agent] = state.clock[EXECUTION, agent] = max(int(state.clock[MEMORY, agent]), target)
         # Products that were never committed belong to no group: no wait covers them.
-        for array, (count, _, _) in list(state.in_flight.items()):
+        for array, (count, _, is_accumulator) in list(state.in_flight.items()):
             if count < target:
                 del state.in_flight[array]
+                if is_accumulator:
+                    state.retired[array] = event.op
         return True
 
     def check_end(self, state: GroupState) -> None:
