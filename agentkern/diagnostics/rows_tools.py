@@ -49,6 +49,11 @@ CALLS = (
     call("AK711", "argument `{name}` is aligned to {got} bytes, expected {expected}", "pass a copy"),
     call("AK712", "argument `{name}` of shape {shape} has no memory"),
     call("AK713", "argument `{name}` is read-only, and the kernel writes it", "pass memory that can be written"),
+    call(
+        "AK714",
+        "`{name}` needs {blocks} blocks; a GPU runs at most {limit}",
+        "use a plain size in `ak.grid` where `ak.each` stands, or pass fewer elements at a time",
+    ),
 )
 
 TOOLS = (

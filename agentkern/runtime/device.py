@@ -14,11 +14,11 @@ from agentkern.compiler.abi import Argument, KernelAbi
 from agentkern.runtime.cubin import kernels_of
 from agentkern.runtime.driver import driver
 from agentkern.runtime.launch_arguments import PackedLaunch, pack_launches
-from agentkern.runtime.tensor_view import Device
+from agentkern.runtime.launch_blocks import MAX_BLOCKS
 from agentkern.runtime.tensor_map import MAP_BYTES
+from agentkern.runtime.tensor_view import Device
 from agentkern.runtime.tensors import BoundCall
 
-_MAX_BLOCKS = 2**31 - 1
 _lock = threading.Lock()
 _modules: dict[tuple[int, bytes], ctypes.c_void_p] = {}
 
@@ -58,7 +58,7 @@ class GpuKernel:
                 self._launch(packed, used)
 
     def _launch(self, packed: PackedLaunch, stream: int) -> None:
-        assert packed.blocks <= _MAX_BLOCKS, f"{packed.function}: {packed.blocks} blocks"
+        assert packed.blocks <= MAX_BLOCKS, f"{packed.function}: {packed.blocks} blocks"
         self._driver.launch(
             self._functions[packed.function],
             packed.blocks,

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentkern.compiler.abi import Argument, KernelAbi, Launch
-from agentkern.compiler.ir.dims import evaluate
 from agentkern.runtime.driver import NoDriver
 from agentkern.runtime.launch_arguments import count_bytes
+from agentkern.runtime.launch_blocks import blocks_of
 from agentkern.runtime.scalar_arguments import bind_scalar
 from agentkern.runtime.worker import JobFailed, Worker
 
@@ -70,12 +70,12 @@ def run_on_gpu(
     """Run every launch in order; afterwards the images that can be written hold what the device's memory does.
 
     `worker` has the jobs of `gpu_job.JOBS`; `images` has one for each tensor parameter, scratch included.
-    Errors: NoDriver; GpuRunFailed; AK707 for a scalar that does not fit.
+    Errors: NoDriver; GpuRunFailed; AK707 for a scalar that does not fit; AK714 for too many blocks.
     """
     launches = [
         _plain_launch(launch, images, sizes, scalars)
         for launch in program.abi.launches
-        if evaluate(launch.blocks, sizes) > 0
+        if blocks_of(launch, sizes) > 0
     ]
     if not launches:
         return
@@ -129,7 +129,7 @@ def _plain_launch(
 
     return {
         "function": launch.function,
-        "blocks": evaluate(launch.blocks, sizes),
+        "blocks": blocks_of(launch, sizes),
         "threads": launch.threads,
         "shared_bytes": launch.shared_bytes,
         "arguments": [plain(argument) for argument in launch.arguments],

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from agentkern.compiler.abi import Argument, KernelAbi, Launch
-from agentkern.compiler.ir.dims import evaluate
 from agentkern.runtime.driver import driver
+from agentkern.runtime.launch_blocks import blocks_of
 from agentkern.runtime.tensor_map import TensorMap
 from agentkern.runtime.tensors import BoundCall
 
@@ -28,7 +28,7 @@ class PackedLaunch:
 
 
 def pack_launches(abi: KernelAbi, call: BoundCall) -> tuple[PackedLaunch, ...]:
-    """Return the launches of `call` in order, those of 0 blocks left out."""
+    """Return the launches of `call` in order, those of 0 blocks left out. Errors: AK714."""
     packed = (_pack(launch, call) for launch in abi.launches)
     return tuple(launch for launch in packed if launch.blocks > 0)
 
@@ -46,7 +46,7 @@ def address_bytes(value: int) -> bytes:
 def _pack(launch: Launch, call: BoundCall) -> PackedLaunch:
     return PackedLaunch(
         function=launch.function,
-        blocks=evaluate(launch.blocks, call.sizes),
+        blocks=blocks_of(launch, call.sizes),
         threads=launch.threads,
         shared_bytes=launch.shared_bytes,
         arguments=tuple(_bytes_of(argument, call) for argument in launch.arguments),

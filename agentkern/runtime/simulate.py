@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from agentkern.compiler.abi import Argument, KernelAbi, TensorParam
-from agentkern.compiler.ir.dims import evaluate
+from agentkern.runtime.launch_blocks import blocks_of
 from agentkern.runtime.scalar_arguments import bind_scalar
 from agentkern.runtime.simulator import (
     Buffer,
@@ -32,6 +32,7 @@ def simulate(
     """Run every launch in order; outputs are written in place. One report per launch that ran.
 
     `tensors` hold raw storage of each parameter's shape; outputs count as uninitialised until written.
+    Errors: AK714 for more blocks than a grid can have.
     """
     buffers = {
         param.name: Buffer(
@@ -63,7 +64,7 @@ def simulate(
 
     reports: list[SimulatorReport] = []
     for launch in abi.launches:
-        blocks = evaluate(launch.blocks, sizes)
+        blocks = blocks_of(launch, sizes)
         if blocks > 0:
             arguments = [value(argument) for argument in launch.arguments]
             reports.append(

@@ -83,6 +83,8 @@ def run(request: RunRequest, inputs: GivenInputs, report: Report = silent) -> Ru
         bound_at = time.perf_counter()
         report(None, f"run on {request.device}")
         _RUN[request.device](compiled, call, request)
+    except CallError as e:
+        return RunAnswer(_failure((e.diagnostic(Span(request.path)),), request.device), {})
     except Failed as e:
         return RunAnswer(_failure(e.diagnostics, request.device), {})
     assert compiled.kernel is not None

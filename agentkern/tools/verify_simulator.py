@@ -11,6 +11,7 @@ from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir.interpreter_ops import constant
 from agentkern.compiler.schedule import Schedule
+from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
     BlockOrder,
@@ -64,7 +65,7 @@ class SimulatorExecutor:
             reports = simulate(
                 result.abi, self._module(result), arrays, call.sizes, _scalars(signature, call), settings
             )
-        except LaunchError as e:
+        except (CallError, LaunchError) as e:
             raise ExecutionError(f"cannot be launched: {e}") from e
         findings = tuple(_finding_text(finding) for report in reports for finding in report.findings)
         if not all(report.completed for report in reports):

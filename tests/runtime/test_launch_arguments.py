@@ -1,11 +1,14 @@
 """Arguments are packed in the order and width of the generated function."""
 
+import pytest
 import torch
 
 from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, Variant
 from agentkern.compiler.ir import dims
 from agentkern.dsl.dtypes import DTYPES
+from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.launch_arguments import pack_launches
+from agentkern.runtime.launch_blocks import blocks_of
 from agentkern.runtime.signature import signature_of
 from agentkern.runtime.tensors import bind_call
 from tests.runtime.signatures import signature, tensor
@@ -50,3 +53,12 @@ def test_each_launch_gets_its_blocks_and_arguments():
 def test_launch_of_no_blocks_is_left_out():
     kernel = abi()
     assert pack_launches(kernel, bind_call(signature_of(kernel), (torch.zeros(0, 8),), {})) == ()
+
+
+def test_more_blocks_than_a_grid_can_have_are_refused():
+    launch = abi().launches[1]
+    assert blocks_of(launch, {"T": 2**31 - 1}) == 2**31 - 1
+    with pytest.raises(CallError) as refused:
+        blocks_of(launch, {"T": 2**31})
+    assert refused.value.code == "AK714"
+    assert "2147483648 blocks" in refused.value.message
