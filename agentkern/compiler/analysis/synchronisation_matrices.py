@@ -6,7 +6,6 @@ Addresses are those of the hardware: a swizzle is an exclusive or on the bits of
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -17,14 +16,14 @@ from numpy.typing import NDArray
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.gpu_async_ops import WGMMA_NAME
 from agentkern.compiler.ir.gpu_types import TensorMap
-from agentkern.dsl.dtypes import DTYPES
 
 Pieces = NDArray[np.int64]
 PIECE_BYTES = 16
+STEP_BYTES = 32
+"""Bytes of K that every product step takes."""
 # Address bits from 4 on that take the exclusive or with those from 7 on, by the width in bytes; written down here and
 # not taken from `layout`, so that a mistake there shows.
 _BITS = {0: 0, 32: 1, 64: 2, 128: 3}
-_INPUT = re.compile(r"[a-z0-9]+")
 
 
 def _swizzled(address: Pieces, span: int) -> Pieces:
@@ -70,9 +69,8 @@ def operands_of(instruction: str) -> tuple[Operand | None, Operand]:
     """A (None: in registers) and B of a product step."""
     match = WGMMA_NAME.match(instruction)
     assert match is not None
-    found = _INPUT.findall(match[4])
-    nbytes = 4 if match[4] == "tf32" else DTYPES[found[0]].nbytes
     k = int(match[2])
+    nbytes = STEP_BYTES // k
     a = None if match[5] == "rs" else Operand(64, k, nbytes, k_major=match[6] is None)
     return a, Operand(int(match[1]), k, nbytes, k_major=match[7] is None)
 
