@@ -122,7 +122,5 @@ def _launch_to_json(launch: Launch) -> dict[str, Any]:
 
 
 def _launch_from_json(data: Mapping[str, Any]) -> Launch:
-    arguments = tuple(
-        Argument(**{**a, "dtype": DTYPES[a["dtype"]], "box": tuple(a["box"])}) for a in data["arguments"]
-    )
+    arguments = tuple(Argument(**{**a, "dtype": DTYPES[a["dtype"]], "box": tuple(a["box"])}) for a in data["arguments"])
     return Launch(data["function"], dims.parse(data["blocks"]), data["threads"], data["shared_bytes"], arguments)

@@ -192,7 +192,15 @@ def test_a_reference_is_named_by_file_and_function() -> None:
 def test_criteria_read_back_and_reject_what_they_are_not() -> None:
     criterion = parse_criterion("bound:max_ulp=1,min_equal_share=0.999")
     assert parse_criterion(criterion.text()) == criterion
-    for wrong in ("close", "bound", "bit_exact:max_ulp=1", "bound:max_ulp", "bound:slack=1", "bound:max_ulp=nan", "bound:max_ulp=-1"):
+    for wrong in (
+        "close",
+        "bound",
+        "bit_exact:max_ulp=1",
+        "bound:max_ulp",
+        "bound:slack=1",
+        "bound:max_ulp=nan",
+        "bound:max_ulp=-1",
+    ):
         with pytest.raises(CriterionError):
             parse_criterion(wrong)
 
