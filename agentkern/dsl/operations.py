@@ -71,6 +71,66 @@ def sqrt(x: Operand) -> Tile:
     raise not_executed("sqrt")
 
 
+def exp(x: Operand) -> Tile:
+    """`e ** x`, computed in f32; error below 1 ulp."""
+    raise not_executed("exp")
+
+
+def exp2(x: Operand) -> Tile:
+    """`2 ** x`, computed in f32; error below 1 ulp; exact for integers."""
+    raise not_executed("exp2")
+
+
+def expm1(x: Operand) -> Tile:
+    """`e ** x - 1` without its cancellation, computed in f32; error below 1 ulp."""
+    raise not_executed("expm1")
+
+
+def log(x: Operand) -> Tile:
+    """Natural logarithm, computed in f32; error below 1 ulp; -inf of 0, NaN of what is less."""
+    raise not_executed("log")
+
+
+def log2(x: Operand) -> Tile:
+    """Logarithm to base 2, computed in f32; error below 1 ulp; exact for powers of 2."""
+    raise not_executed("log2")
+
+
+def log1p(x: Operand) -> Tile:
+    """`log(1 + x)` without its cancellation, computed in f32; error below 1 ulp."""
+    raise not_executed("log1p")
+
+
+def tanh(x: Operand) -> Tile:
+    """Hyperbolic tangent, computed in f32; error below 1 ulp."""
+    raise not_executed("tanh")
+
+
+def erf(x: Operand) -> Tile:
+    """Error function, computed in f32; error below 1 ulp."""
+    raise not_executed("erf")
+
+
+def sigmoid(x: Operand) -> Tile:
+    """`1 / (1 + exp(-x))` as written, in f32."""
+    raise not_executed("sigmoid")
+
+
+def silu(x: Operand) -> Tile:
+    """`x / (1 + exp(-x))` as written, in f32; NaN of -inf."""
+    raise not_executed("silu")
+
+
+def softplus(x: Operand) -> Tile:
+    """`maximum(x, 0) + log1p(exp(-abs(x)))` as written, in f32."""
+    raise not_executed("softplus")
+
+
+def gelu(x: Operand, approximate: str | None = None) -> Tile:
+    """`x * 0.5 * (1 + erf(x * sqrt(1/2)))` as written, in f32; `approximate="tanh"`: the form by tanh."""
+    raise not_executed("gelu")
+
+
 def floor(x: Operand) -> Tile:
     """Largest integral value not above `x`, as a float."""
     raise not_executed("floor")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.function_table import FUNCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.targets.limits import REFERENCE_DEVICES
 from agentkern.runtime.timing import Ceilings, Work, floor_us
@@ -18,6 +19,7 @@ from agentkern.tools.results import Roofline
 # Float operations per element; the others count as none: moving, comparing and converting are not what binds.
 _FLOPS: Mapping[str, int] = {
     "add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2, "maximum": 1, "minimum": 1, "sqrt": 1, "rsqrt": 1,
+    **dict.fromkeys(FUNCTIONS, 1),
     "sum": 1, "prod": 1, "mean": 1, "max": 1, "min": 1, "absmax": 1,
 }  # fmt: skip
 

@@ -4,6 +4,8 @@
 """
 
 from agentkern.compiler.codegen.c_types import C_TYPES, UNSIGNED
+from agentkern.compiler.codegen.prelude.functions import function_name
+from agentkern.compiler.ir.function_table import FUNCTIONS
 from agentkern.dsl.dtypes import DTYPES, DType
 
 _F32: dict[str, str] = {
@@ -15,6 +17,7 @@ _F32: dict[str, str] = {
     "ceil": "ak_ceil_f32({0})", "round": "ak_round_f32({0})", "trunc": "ak_trunc_f32({0})",
     "copysign": "ak_copysign_f32({0}, {1})", "isnan": "ak_isnan_f32({0})", "isinf": "ak_isinf_f32({0})",
     "canonical_nan": "ak_canonical_nan_f32({0})",
+    **{name: f"{function_name(name)}({{0}})" for name in FUNCTIONS},
 }  # fmt: skip
 
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}

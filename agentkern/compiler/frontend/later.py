@@ -2,20 +2,8 @@
 
 # Operations, loops and annotations of later versions: the nearest thing that works.
 LATER: dict[str, str] = {
-    "exp": "`ak.sqrt`, `ak.rsqrt` and arithmetic work today",
-    "exp2": "`ak.sqrt`, `ak.rsqrt` and arithmetic work today",
-    "expm1": "`ak.sqrt`, `ak.rsqrt` and arithmetic work today",
-    "log": "`ak.sqrt`, `ak.rsqrt` and arithmetic work today",
-    "log2": "`ak.sqrt`, `ak.rsqrt` and arithmetic work today",
-    "log1p": "`ak.sqrt`, `ak.rsqrt` and arithmetic work today",
     "sin": "arithmetic works today",
     "cos": "arithmetic works today",
-    "tanh": "arithmetic works today",
-    "erf": "arithmetic works today",
-    "sigmoid": "arithmetic works today",
-    "gelu": "arithmetic works today",
-    "silu": "arithmetic works today",
-    "softplus": "arithmetic works today",
     "dot": "`ak.sum(a * b, axis=...)` works today",
     "einsum": "`ak.sum(a * b, axis=...)` works today",
     "tri_inv": "element operations and reductions work today",
@@ -60,7 +48,7 @@ LATER: dict[str, str] = {
 
 # Names of other libraries. `=name` is a plain renaming that a fix can make.
 FOREIGN: dict[str, str] = {
-    "softmax": "write it: subtract `ak.max(x, axis=1, keepdims=True)`, take `ak.exp` (later), divide by `ak.sum`",
+    "softmax": "write it: subtract `ak.max(x, axis=1, keepdims=True)`, take `ak.exp`, divide by `ak.sum`",
     "var": "write it: `d = x - ak.mean(x, axis=1, keepdims=True)`, then `ak.mean(d * d, axis=1, keepdims=True)`",
     "std": "write it: `d = x - ak.mean(x, axis=1, keepdims=True)`, then `ak.sqrt(ak.mean(d * d, axis=1))`",
     "norm": "write it: `ak.sqrt(ak.sum(x * x, axis=1))`",

@@ -20,6 +20,7 @@ from agentkern.compiler.frontend.conversion import (
     weak_tile,
 )
 from agentkern.compiler.frontend.folding import FoldError, fold
+from agentkern.compiler.frontend.functions import function, gelu
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.operators import Domain, OperatorRow, binary, check_domain, unary
 from agentkern.compiler.frontend.reductions import reduction
@@ -34,6 +35,7 @@ from agentkern.compiler.frontend.values import (
     extent_text,
     shape_text,
 )
+from agentkern.compiler.ir.function_table import FUNCTIONS
 
 Arguments = dict[str, Argument]
 Rule = Callable[[Lowering, Arguments, ast.Call], FrontValue]
@@ -51,6 +53,13 @@ def _unary(op: str, domain: Domain) -> Operation:
     def rule(lw: Lowering, arguments: Arguments, node: ast.Call) -> FrontValue:
         x = arguments["x"]
         return unary(lw, op, domain, x.value, x.node, node)
+
+    return Operation(form(f"ak.{op}(x)"), rule)
+
+
+def _function(op: str) -> Operation:
+    def rule(lw: Lowering, arguments: Arguments, node: ast.Call) -> FrontValue:
+        return function(lw, op, arguments["x"], node)
 
     return Operation(form(f"ak.{op}(x)"), rule)
 
@@ -198,6 +207,8 @@ def _declaration(name: str) -> Operation:
 OPERATIONS: dict[str, Operation] = {
     **{name: _unary(name, "number") for name in ("abs", "sign")},
     **{name: _unary(name, "float") for name in ("rsqrt", "sqrt", "floor", "ceil", "round", "trunc", "isnan", "isinf")},
+    **{name: _function(name) for name in FUNCTIONS if not name.startswith("gelu")},
+    "gelu": Operation(form("ak.gelu(x, approximate=None)"), gelu),
     **{name: _larger(name) for name in ("maximum", "minimum")},
     **{
         name: Operation(form(f"ak.{name}(x, axis=None, keepdims=False)"), reduction(name))

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agentkern.compiler.ir import reference_casts, reference_math, reference_reductions
+from agentkern.compiler.ir import reference_casts, reference_functions, reference_math, reference_reductions
 from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.function_table import FUNCTIONS
 from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, canonical_nan, decode, encode
 from agentkern.compiler.ir.types import TileType
 
@@ -127,6 +128,7 @@ ELEMENT: dict[str, ElementFunction] = {
     "ceil": _unary(reference_math.ceil),
     "round": _unary(reference_math.round_half_even),
     "trunc": _unary(reference_math.trunc),
+    **{name: _unary(reference_functions.unary_function(name)) for name in FUNCTIONS},
     "canonical_nan": _canonical,
     "isnan": _unary(reference_math.isnan),
     "isinf": _unary(reference_math.isinf),

@@ -7,6 +7,9 @@ in `reference_reductions.py`, the lowering follows it on its own, and tests comp
 
 from dataclasses import dataclass
 
+from agentkern.compiler.ir.function_steps import Definition
+from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
+
 ORDER_VERSION = 1
 
 FRAGMENT_EXTENT = 256
@@ -71,6 +74,13 @@ class RoundingRow:
     rule: str
 
 
+def _function_rule(definition: Definition) -> str:
+    """A faithful function by its error, another by its formula; both by the list of operations behind them."""
+    if definition.bound_ulp is None:
+        return f"{definition.formula}, as written, each operation rounded to f32"
+    return f"{definition.formula}; error below {definition.bound_ulp:g} ulp of f32, the same bits everywhere"
+
+
 ROUNDING_ROWS: tuple[RoundingRow, ...] = (
     RoundingRow("sum", "fixed order of this module; identity -0.0; no elements: +0.0"),
     RoundingRow("prod", "as sum, with products and identity 1.0"),
@@ -93,5 +103,6 @@ ROUNDING_ROWS: tuple[RoundingRow, ...] = (
     ),
     RoundingRow("f16, bf16 sum, prod, mean", "accumulated in f32, rounded once at the end"),
     RoundingRow("add, sub, mul, fma, div, sqrt, rsqrt", "correctly rounded, to nearest even"),
+    *(RoundingRow(name, _function_rule(DEFINITIONS[name])) for name in FUNCTIONS),
     RoundingRow("casts", "round to nearest even; to fp8 saturating, infinities included"),
 )

@@ -8,6 +8,7 @@ operations are equal: broadcasting is an operation of its own. Subscripts of `lo
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
+from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
@@ -55,6 +56,10 @@ def _arithmetic(op: Op) -> str | None:
 
 def _floating(op: Op) -> str | None:
     return _arithmetic(op) or (None if _tile(op).dtype.is_float else f"{_tile(op).dtype} is not a float type")
+
+
+def _function(op: Op) -> str | None:
+    return _floating(op) or ("there is no f64 form" if _tile(op).dtype.name == "f64" else None)
 
 
 def _integral(op: Op) -> str | None:
@@ -245,6 +250,7 @@ def _rows() -> list[OpSpec]:
     rows += [_row(n, 2, _predicate, f"comparison `{n}`", "elementwise") for n in COMPARISONS]
     rows += [_row(n, 1, _arithmetic, f"`{n}` of a tile", *element) for n in UNARY_ANY]
     rows += [_row(n, 1, _floating, f"`{n}` of a float tile", *element) for n in UNARY_FLOAT]
+    rows += [_row(n, 1, _function, f"{DEFINITIONS[n].formula}, in f32", *element) for n in FUNCTIONS]
     rows += [_row(n, 1, _predicate, f"`{n}` of a float tile", "elementwise") for n in CLASSIFY]
     rows += [_row(n, 1, _reduce, f"`{n}` over axes", "arithmetic", axes=True, keepdims=True) for n in REDUCTIONS]
     return [

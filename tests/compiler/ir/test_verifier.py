@@ -20,6 +20,7 @@ kernel tile @k(%x: in<f32, [T, 8]>, %y: out<f32, [T, 8]>, %i: i64, %s: f32) {} {
     %n = load(%x, %t) {index = ["$0", "0:4"]} : tile<f32, [%t, 4]>
     %c = cast(%a) : tile<i32, [%t, 8]>
     %h = cast(%a) : tile<bf16, [%t, 8]>
+    %d = cast(%a) : tile<f64, [%t, 8]>
     %p = lt(%a, %a) : tile<bool, [%t, 8]>
     %r = sum(%a) {axes = [1], keepdims = true} : tile<f32, [%t, 1]>
     %k = ordinal(%w) : i64
@@ -42,6 +43,8 @@ CASES = [
     ("lt", "%z = lt(%a, %n) : tile<bool, [%t, 8]>", "shape", "%z = lt(%n, %n) : tile<bool, [%t, 4]>"),
     ("neg", f"%z = neg(%a) : {A.replace('f32', 'i32')}", "i32", f"%z = neg(%a) : {A}"),
     ("rsqrt", "%z = rsqrt(%c) : tile<i32, [%t, 8]>", "float", f"%z = rsqrt(%a) : {A}"),
+    ("exp", "%z = exp(%c) : tile<i32, [%t, 8]>", "float", f"%z = exp(%a) : {A}"),
+    ("exp", "%z = exp(%d) : tile<f64, [%t, 8]>", "f64", f"%z = exp(%a) : {A}"),
     ("isnan", f"%z = isnan(%a) : {A}", "bool", f"%z = isnan(%a) : {A.replace('f32', 'bool')}"),
     ("fma", "%z = fma(%c, %c, %c) : tile<i32, [%t, 8]>", "float", f"%z = fma(%a, %a, %a) : {A}"),
     ("fma", f"%z = fma(%a, %a) : {A}", "takes 3", f"%z = fma(%a, %a, %a) : {A}"),

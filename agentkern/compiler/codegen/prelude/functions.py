@@ -1,0 +1,79 @@
+"""The f32 functions of the `portable` mode as prelude rows, printed from their definitions.
+
+The definition of each is its list of operations in `compiler/ir/function_table.py`; this file gives every operation its
+CUDA C++ spelling and must not change their order. Coefficients: `evals/functions/fit.py`.
+"""
+
+import math
+
+from agentkern.compiler.codegen.prelude.table import PreludeFunction
+from agentkern.compiler.ir.function_coefficients import POLYNOMIALS
+from agentkern.compiler.ir.function_steps import RESULTS, Definition, Step, operation_count
+from agentkern.compiler.ir.function_table import DEFINITIONS
+
+_TEMPLATES: dict[str, str] = {
+    "add": "__fadd_rn({0}, {1})", "sub": "__fsub_rn({0}, {1})", "mul": "__fmul_rn({0}, {1})",
+    "div": "__fdiv_rn({0}, {1})", "fma": "__fmaf_rn({0}, {1}, {2})", "fms": "__fmaf_rn({0}, {1}, -{2})",
+    "fnma": "__fmaf_rn(-{0}, {1}, {2})", "max": "ak_max_nan_f32({0}, {1})", "min": "ak_min_nan_f32({0}, {1})",
+    "abs": "fabsf({0})", "neg": "-{0}", "copysign": "ak_copysign_f32({0}, {1})", "select": "{0} ? {1} : {2}",
+    "lt": "{0} < {1}", "gt": "{0} > {1}", "eq": "{0} == {1}", "u_ge": "{0} >= {1}",
+    "bits": "__float_as_uint({0})", "float_of": "__uint_as_float({0})", "u_add": "{0} + {1}", "u_sub": "{0} - {1}",
+    "u_shl": "{0} << {1}", "u_shr": "{0} >> {1}", "u_sar": "(unsigned int)((int){0} >> {1})",
+}  # fmt: skip
+_C_TYPES = {"f32": "float", "u32": "unsigned int", "i64": "long long", "bool": "bool"}
+_REQUIRES = {"max": "ak_max_nan_f32", "min": "ak_min_nan_f32", "copysign": "ak_copysign_f32"}
+
+
+def function_name(name: str) -> str:
+    """The prelude function of a definition."""
+    return f"ak_{name}_f32"
+
+
+def _literal(value: float) -> str:
+    if math.isfinite(value):
+        return f"{value!r}f"
+    bits = 0x7FFFFFFF if math.isnan(value) else 0x7F800000 if value > 0 else 0xFF800000
+    return f"__uint_as_float({bits:#x}u)"
+
+
+def _operand(operand: str | float | int) -> str:
+    if isinstance(operand, str):
+        return operand
+    if isinstance(operand, int):
+        return f"{operand:#x}u" if operand > 31 else f"{operand}u"
+    return _literal(operand)
+
+
+def _statements(step: Step) -> list[str]:
+    operands = [_operand(operand) for operand in step.operands]
+    target = f"{_C_TYPES[RESULTS[step.op]]} {step.name}"
+    if step.op == "horner":
+        low = POLYNOMIALS[operands[1]]
+        lines = [f"{target} = {_literal(low[-1])};"]
+        chain = [f"{step.name} = __fmaf_rn({step.name}, {operands[0]}, {_literal(c)});" for c in reversed(low[:-1])]
+        return lines + chain
+    if step.op == "call":
+        return [f"{target} = {function_name(operands[0])}({', '.join(operands[1:])});"]
+    if step.op == "choose":
+        call = f"{function_name(operands[2])}({', '.join(operands[3:])})"
+        return [f"{target} = {operands[0]} ? {call} : {operands[1]};"]
+    return [f"{target} = {_TEMPLATES[step.op].format(*operands)};"]
+
+
+def _row(definition: Definition) -> PreludeFunction:
+    lines = [line for step in definition.steps for line in _statements(step)]
+    last = definition.steps[-1].name
+    used = {step.op for step in definition.steps}
+    requires = [name for op, name in _REQUIRES.items() if op in used]
+    parameters = ", ".join(f"float {name}" for name in definition.parameters)
+    return PreludeFunction(
+        f"float {function_name(definition.name)}({parameters})",
+        "math",
+        "\n".join([*lines, f"return {last};"]),
+        f"{definition.formula}; {operation_count(definition)} operations",
+        "compiler/ir/function_table.py",
+        (*requires, *map(function_name, definition.calls)),
+    )
+
+
+FUNCTIONS: tuple[PreludeFunction, ...] = tuple(_row(definition) for definition in DEFINITIONS.values())
