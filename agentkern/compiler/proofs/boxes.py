@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, Scope
@@ -31,14 +33,45 @@ def box_of(scope: Scope, store: Access) -> Box | None:
     return None if store in scope.conditional else _Sweep(scope).box(store)
 
 
+def interleaved_boxes(scope: Scope, stores: Sequence[Access]) -> Iterator[Box]:
+    """Boxes that several stores of a block fill together: `o[2 * i]` and `o[2 * i + 1]`."""
+    groups: dict[tuple[int, object], dict[int, Access]] = {}
+    for store in stores:
+        if store in scope.conditional:
+            continue
+        for axis, index in enumerate(store.axes):
+            if index.kind == "scalar":
+                offset = _constant(index.low)
+                same = tuple((a.kind, a.low, a.high, a.block) for k, a in enumerate(store.axes) if k != axis)
+                groups.setdefault((axis, (dims.add(index.low, -offset), same)), {})[offset] = store
+    for (axis, _), group in groups.items():
+        for start in (offset for offset in group if offset - 1 not in group):
+            count = next(n for n in range(1, len(group) + 1) if start + n not in group)
+            if count > 1:
+                first = group[start]
+                moving = replace(first.axes[axis], low=dims.add(first.axes[axis].low, Dim((((_TURN,), 1),))))
+                axes = (*first.axes[:axis], moving, *first.axes[axis + 1 :])
+                box = _Sweep(scope, {_TURN: count}).box(replace(first, axes=axes))
+                if box is not None:
+                    yield box
+
+
+_TURN = Symbol("@turn")
+
+
+def _constant(form: Form) -> int:
+    return form if isinstance(form, int) else next((number for factors, number in form.terms if not factors), 0)
+
+
 class _Sweep:
     """Numbers that run through a whole range as the blocks do: ordinals, and quotients of what runs through a range."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, more: Mapping[Atom, Form] = MappingProxyType({})) -> None:
         self.scope = scope
         self.counts: dict[Atom, Form] = {
             Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in scope.blocks if b.block is not None
         }
+        self.counts.update(more)
         self.names: dict[Atom, str] = {Symbol(blocks.ordinal_name(b)): b.name for b in scope.blocks}
         self.spent: list[str] = []
         varying = [n for block in scope.blocks for n in blocks.block_facts(block)]

@@ -15,7 +15,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.proofs import wording
-from agentkern.compiler.proofs.boxes import Box, Interval, box_of
+from agentkern.compiler.proofs.boxes import Box, Interval, box_of, interleaved_boxes
 from agentkern.compiler.proofs.enumeration import first_unwritten
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
@@ -111,7 +111,10 @@ def _filled(goal: _Goal) -> Obligation:
     found = [box_of(scope, store) for scope, store in goal.stores]
     boxes = [box for box in found if box is not None]
     sides = tuple((0, extent) for extent in goal.extents)
-    shown = _Cover(goal.facts.forms.facts).covered(sides, boxes)
+    together = [
+        box for scope in goal.scopes for box in interleaved_boxes(scope, [a for s, a in goal.stores if s is scope])
+    ]
+    shown = _Cover(goal.facts.forms.facts).covered(sides, [*boxes, *together])
     if shown or (len(boxes) == len(found) and all(box.exact for box in boxes)):
         return goal.obligation(shown=shown, boxes=boxes)
     result = first_unwritten(goal.facts, goal.tensor, goal.scopes)

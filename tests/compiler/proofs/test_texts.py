@@ -64,3 +64,29 @@ def test_a_right_shift_of_too_little_or_of_a_negative_number_bounds_no_index(ind
 )
 def test_indices_that_count_down_cover_what_counting_up_does(place: str, found: set[str]) -> None:
     assert unsafe(place=place) == found
+
+
+@pytest.mark.parametrize(
+    ("extent", "places", "found"),
+    [
+        ("2 * N", ("2 * n", "2 * n + 1"), set()),
+        ("3 * N", ("3 * n + 2", "3 * n", "3 * n + 1"), set()),
+        ("3 * N", ("3 * n", "3 * n + 2"), {"coverage"}),
+        ("2 * N", ("2 * n", "2 * n"), {"coverage"}),
+        ("2 * N + 1", ("2 * n", "2 * n + 1"), {"coverage"}),
+        ("2 * N", ("2 * (N - 1 - n)", "2 * (N - 1 - n) + 1"), set()),
+        ("4 * N", ("4 * n", "4 * n + 1"), {"coverage"}),
+        ("N + 1", ("n", "n + 1"), {"coverage", "disjoint"}),
+    ],
+)
+def test_stores_that_take_turns_cover_together(extent: str, places: tuple[str, ...], found: set[str]) -> None:
+    stores = "".join(f"        y[{place}] = 1.0\n" for place in places)
+    text = f"""import agentkern as ak
+N = ak.dim("N")
+@ak.kernel
+def k(x: ak.In[ak.f32, N], y: ak.Out[ak.f32, {extent}]):
+    for n in ak.grid(ak.each(N)):
+{stores}"""
+    kernel = lower_source(text, "kernel.py", None, {}, {}).kernel
+    assert kernel is not None
+    assert {record.obligation for record in prove_kernel(kernel).unsafe()} == found
