@@ -36,13 +36,15 @@ def table_text(verdicts: Sequence[tuple[Fault, Verdict]]) -> str:
     first = Counter(verdict.caught_by for _, verdict in verdicts)
     both = sum(bool(v.checker and v.simulator) for _, v in verdicts)
     checker_only = sum(bool(v.checker and not v.simulator) for _, v in verdicts)
+    unnamed = sum(v.caught_by == "simulator" and v.simulator.endswith("are wrong") for _, v in verdicts)
     sizes = "; ".join(f"{name}: " + ", ".join(f"{k}={n}" for k, n in s.items()) for name, s in SIZES.items())
     lines = [
         "# Seeded faults of the thread-level kernels and who catches them",
         "",
         f"Written by `python -m tests.gpu_stage.write_fault_table`. {len(verdicts)} faults of `faults.py`:"
         f" {', '.join(f'{first[name]} first caught by the {name}' for name in _ORDER[:3])}, {first['nobody']} by nobody."
-        f" The checker and the simulator run independently: both catch {both}, the checker alone {checker_only}.",
+        f" The checker and the simulator run independently: both catch {both}, the checker alone {checker_only}."
+        f" {unnamed} break no rule of synchronisation: only their numbers are wrong, which names no operation.",
         "",
         f"Simulated sizes: {sizes}; the product on one block; earliest and latest completion; bits compared with those"
         " of the kernel without the fault.",
