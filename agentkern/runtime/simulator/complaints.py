@@ -48,4 +48,8 @@ COMPLAINTS = (
     "threads of one warpgroup give different operands: thread {a} and its first thread, at line {b}",
     "shared memory written under a swizzle of {a} bytes is read under one of {b} bytes",
     "the shared memory of block {a} of the cluster is used after that block has ended",
+    "a thread arrives at the mbarrier at byte {a} for phase {b} and cannot know that the phase before has ended, so the"
+    " arrival may count for that",
+    "a thread arrives at named barrier {a} and cannot know that those who used it last have met, so it may be one"
+    " of them",
 )

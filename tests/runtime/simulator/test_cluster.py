@@ -110,6 +110,16 @@ def test_named_barrier_orders_those_that_meet(sample, marked_line):
     assert marked_line("cluster", "arrive_again") in lines_of(twice, FindingKind.OPERAND_MISUSE, "twice")
 
 
+@pytest.mark.parametrize("order", list(ThreadOrder))
+def test_named_barrier_used_again_before_its_end_is_known_is_found(sample, marked_line, order):
+    out = Buffer("out", np.zeros(64, np.uint32), writable=True)
+    options = SimulatorOptions(thread_order=order)
+    assert sample("cluster").launch("relay", 1, 64, 256, [out, 1], options).clean
+    report = sample("cluster").launch("relay", 1, 64, 256, [out, 0], options)
+    found = lines_of(report, FindingKind.OPERAND_MISUSE, "may be one of them")
+    assert found & {marked_line("cluster", "hand"), marked_line("cluster", "meet")}
+
+
 def registers(module, *, given: int, wrong: int = 0) -> SimulatorReport:
     out = Buffer("out", np.zeros(256, np.uint32), writable=True)
     return module.launch("registers", 1, 256, 0, [out, given, wrong])

@@ -71,6 +71,7 @@ def test_rows_outside_the_tensor_are_filled_with_zeros_and_count(sample):
         ("INIT_NOT_SHARED", FindingKind.MBARRIER_MISUSE, "wait_full", "6144"),
         ("NO_INIT_FENCE", FindingKind.MBARRIER_MISUSE, "tma", "no `ak_mbarrier_fence_init`"),
         ("NO_EMPTY_WAIT", FindingKind.RACE_THREADS, "bulk", "asynchronous write (bulk copy) by thread 64"),
+        ("NO_EMPTY_WAIT", FindingKind.MBARRIER_MISUSE, "expect", "cannot know that the phase before has ended"),
         ("EMPTY_PHASE", FindingKind.DEADLOCK, "wait_empty", "64 of 64 arrivals missing"),
         ("FULL_PHASE", FindingKind.UNINITIALISED, "take", "before anything wrote"),
         ("NO_FULL_WAIT", FindingKind.UNINITIALISED, "take", "before anything wrote"),

@@ -48,6 +48,13 @@ static void meet_clock(uint32_t *into, const uint32_t *from) {
     const ClockVector *b = (const ClockVector *)from;
     for (uint32_t i = 0, n = clock_width() / 8; i < n; ++i) a[i] = a[i] < b[i] ? a[i] : b[i];
 }
+// Whether `clock` has all that `other` has.
+static bool has_clock(const uint32_t *clock, const uint32_t *other) {
+    for (uint32_t i = 0, n = clock_width(); i < n; ++i) {
+        if (clock[i] < other[i]) return false;
+    }
+    return true;
+}
 static void copy_clock(uint32_t *into, const uint32_t *from) {
     memcpy(into, from, clock_width() * sizeof(uint32_t));
 }

@@ -2,7 +2,7 @@
 
 struct NamedBarrier {
     uint32_t arrived, threads, line;
-    uint32_t *clock;
+    uint32_t *clock, *last;  // of those that arrive, and that met last
     uint8_t has_arrived[AK_SIM_MAX_THREADS];
 };
 struct ClusterBarrier {
@@ -22,8 +22,10 @@ static void end_named_barrier(Block *block, uint32_t id) {
         join_clock(clock_of(fiber), barrier->clock);
         make_ready(fiber);
     }
-    give_clock(barrier->clock);
+    give_clock(barrier->last);
+    uint32_t *met = barrier->clock;
     memset(barrier, 0, sizeof *barrier);
+    barrier->last = met;
     ++operations.progress;
 }
 
@@ -39,6 +41,9 @@ static void use_named_barrier(uint32_t id, uint32_t threads, bool wait, uint32_t
     }
     if (barrier->has_arrived[self->thread]) {
         complain(OPERAND_MISUSE, NAMED_BARRIER_TWICE, line, id, threads);
+    }
+    if (barrier->last && !has_clock(clock_of(self), barrier->last)) {
+        complain(OPERAND_MISUSE, NAMED_BARRIER_NOT_SEEN, line, id, 0);
     }
     if (!barrier->clock) barrier->clock = take_clock();
     barrier->has_arrived[self->thread] = 1;
@@ -154,7 +159,10 @@ static bool change_registers(Warpgroup *group, Fiber *threads, uint32_t operatio
 
 static void reset_cluster_state() {
     for (uint32_t rank = 0; rank < launch.request->cluster_blocks; ++rank) {
-        for (uint32_t id = 0; id < N_NAMED_BARRIERS; ++id) give_clock(named_barriers[rank][id].clock);
+        for (uint32_t id = 0; id < N_NAMED_BARRIERS; ++id) {
+            give_clock(named_barriers[rank][id].clock);
+            give_clock(named_barriers[rank][id].last);
+        }
         memset(named_barriers[rank], 0, sizeof named_barriers[rank]);
     }
     give_clock(cluster_barrier.arriving);

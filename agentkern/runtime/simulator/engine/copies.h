@@ -88,6 +88,7 @@ static void arrive_after_copies(uint64_t address, uint32_t line) {
     Fiber *self = launch.running;
     MBarrier *barrier = use_mbarrier(address, line);
     if (!barrier) return;
+    check_phase_seen(barrier, line);
     ThreadState *state = state_of(self);
     Operation *signal = take_operation(CP_ASYNC_SIGNAL, line);
     signal->barrier_offset = barrier->offset;

@@ -72,6 +72,8 @@ enum Complaint : uint32_t {
     WARPGROUP_ARGUMENT,
     SWIZZLE_MISMATCH,
     BLOCK_HAS_ENDED,
+    MBARRIER_PHASE_NOT_SEEN,
+    NAMED_BARRIER_NOT_SEEN,
 };
 
 // `space_index`: a window (buffer), or one of the two below.

@@ -151,6 +151,11 @@ static void end_phase_if_complete(MBarrier *barrier) {
     if (barrier->missing == 0 && barrier->pending_bytes == 0) end_phase(barrier);
 }
 
+static void check_phase_seen(const MBarrier *barrier, uint32_t line) {
+    if (has_clock(clock_of(launch.running), barrier->done)) return;
+    complain(MBARRIER_MISUSE, MBARRIER_PHASE_NOT_SEEN, line, barrier->offset, barrier->phase);
+}
+
 static void arrive(MBarrier *barrier, int64_t bytes, uint32_t line) {
     Fiber *self = launch.running;
     if (bytes > 0xfffff || barrier->pending_bytes + bytes > 0xfffff) {
@@ -161,6 +166,7 @@ static void arrive(MBarrier *barrier, int64_t bytes, uint32_t line) {
         complain(MBARRIER_MISUSE, MBARRIER_TOO_MANY_ARRIVALS, line, barrier->offset, barrier->count);
         return;
     }
+    check_phase_seen(barrier, line);
     join_clock(barrier->arriving, clock_of(self));
     next_tick(self);
     --barrier->missing;

@@ -88,6 +88,25 @@ extern "C" __global__ void __launch_bounds__(128, 1) named(unsigned* out, int co
     }
 }
 
+// One warp hands two words to another through one place; `answered` it waits until the first has been taken.
+extern "C" __global__ void __launch_bounds__(64, 1) relay(unsigned* out, int answered) {
+    for (int i = 0; i < 2; ++i) {
+        if (threadIdx.x < 32) {
+            if (answered && i == 1) {
+                ak_bar_sync(2, 64);
+            }
+            ak_sts_u32(ak_smem + 128 * i + threadIdx.x * 4, threadIdx.x + i);
+            ak_bar_arrive(1, 64);  // @hand
+        } else {
+            ak_bar_sync(1, 64);  // @meet
+            ak_st_u32(out + 32 * i + threadIdx.x - 32, ak_lds_u32(ak_smem + 128 * i + (threadIdx.x - 32) * 4));
+            if (answered && i == 0) {
+                ak_bar_arrive(2, 64);
+            }
+        }
+    }
+}
+
 // One warp group takes registers that another gives up, or not.
 extern "C" __global__ void __launch_bounds__(256, 1) registers(unsigned* out, int given, int wrong) {
     if (threadIdx.x < 128) {

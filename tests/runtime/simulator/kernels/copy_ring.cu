@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(96, 1) ring(const __grid_constant__
             if (fault == NO_EXPECT) {
                 ak_mbarrier_arrive(full + 8 * s);
             } else {
-                ak_mbarrier_arrive_expect_tx(full + 8 * s, bytes);
+                ak_mbarrier_arrive_expect_tx(full + 8 * s, bytes);  // @expect
             }
             if (fault == WRONG_RANK) {
                 ak_tma_load_3d(stage, &map, full + 8 * s, 0, 8 * i, 0);  // @wrong_rank
