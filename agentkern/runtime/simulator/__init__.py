@@ -2,6 +2,8 @@
 
 `build` compiles a .cu text for the host; `SimulatorModule.launch` runs one of its kernels with threads as fibers and
 returns a `SimulatorReport` with what went wrong: bounds, alignment, races, uninitialised reads, barriers, deadlocks.
+Texts that use asynchronous instructions (TMA, mbarriers, wgmma, cp.async, clusters) are also held to their waits and
+fences; `launch_both` compares the earliest legal completion of what is asynchronous with the latest.
 `self_test` checks that this machine's compiler computes as the GPU does.
 """
 

@@ -1,9 +1,9 @@
 // The state of one launch. One launch runs at a time in a process (the Python side holds a lock),
 // so the state is a static object and the accessors need no context argument.
 //
-// Where asynchronous operations go: what a thread can wait for is a WaitKind; what completes it calls
-// `make_ready`; which bytes an agent may touch and how they are tracked is a Space; whether one
-// access happened before another is decided by `seen_by` alone (shadow.h).
+// What a thread can wait for is a WaitKind; what completes it calls `make_ready`; which bytes an agent
+// may touch and how they are tracked is a Space. Whether one access happened before another is
+// decided by `seen_by` (shadow.h) in ordinary kernels and by `knows` (history.h) in asynchronous ones.
 
 // What a fiber can wait for.
 enum WaitKind : uint32_t {
