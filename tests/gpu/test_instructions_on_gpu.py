@@ -7,9 +7,6 @@ too, with the bits of the probes' model.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -18,72 +15,36 @@ import pytest
 
 from agentkern.compiler.targets.instructions import Instruction
 from agentkern.compiler.targets.instructions_index import find_instruction, instruction_names
-from agentkern.runtime.driver import Driver, DriverError, driver
-from tests.gpu.instruction_case import Bytes, Case, filled
-from tests.gpu.instruction_pack import cases_of, cubins
+from agentkern.runtime.driver import driver
+from tests.gpu.instruction_case import Bytes, Case
+from tests.gpu.instruction_pack import cases_of
 from tests.gpu.product_bits import ProductModel
 from tests.gpu.product_cases import rows_of
+from tests.gpu.row_process import RowFailed, RowProcess
 
 pytestmark = [pytest.mark.gpu, pytest.mark.toolchain]
-STREAM = 0
-NOT_READY = 600
-PATIENCE_S = 20.0
-
-
-class Runner:
-    """Loads the machine code of all runs and launches them."""
-
-    def __init__(self, gpu: Driver, target: str) -> None:
-        self.gpu = gpu
-        self.target = target
-        self.modules = {
-            kernel.name: (module, kernel)
-            for cubin, kernels in cubins(target).values()
-            for module in [gpu.load_module(cubin)]
-            for kernel in kernels
-        }
-
-    def run(self, case: Case) -> Bytes:
-        """Launch a run and return its output."""
-        module, kernel = self.modules[case.kernel.name]
-        gpu = self.gpu
-        function = gpu.function(module, kernel.name, kernel.shared_bytes)
-        places = {"in": gpu.upload(case.words.tobytes()), "out": gpu.upload(filled(case.expected.size).tobytes())}
-        arguments = [places[name].to_bytes(8, "little") for name in ("in", "out")]
-        if case.map is not None:
-            address = places[case.map.buffer] + case.map.offset
-            arguments.append(case.map.map.driver_words(address, gpu))
-        gpu.launch(function, case.blocks, kernel.threads, kernel.shared_bytes, STREAM, tuple(arguments))
-        self.wait(case)
-        out = gpu.download(places["out"], case.expected.size)
-        for address in places.values():
-            gpu.free(address)
-        return np.frombuffer(out, np.uint8)
-
-    def wait(self, case: Case) -> None:
-        """Wait for the kernel; one that never ends would hold the process for good, so the process ends itself."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            try:
-                self.gpu.call("cuStreamQuery", None)
-            except DriverError as e:
-                if e.status != NOT_READY:
-                    raise
-            else:
-                return
-        sys.stderr.write(f"\n{case.row}, {case.label}: the kernel does not end\n")
-        sys.stderr.flush()
-        os._exit(3)
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    gpu = driver()
-    target = gpu.info(0).target
+def runner() -> Iterator[RowProcess]:
+    target = driver().info(0).target
     if target is None:
         pytest.skip("no target for this GPU")
-    with gpu.on_device(0):
-        yield Runner(gpu, target)
+    process = RowProcess(target)
+    yield process
+    process.stop()
+
+
+def differences(runner: RowProcess, cases: list[Case]) -> list[str]:
+    """What differs from the expected bytes; ends at a run that fails, since each costs a new process."""
+    found: list[str] = []
+    for case in cases:
+        try:
+            text = difference(runner.run(case), case)
+        except RowFailed as e:
+            return [*found, f"{case.row}, {e}"]
+        found += [] if text is None else [f"{case.row}, {text}"]
+    return found
 
 
 def difference(got: Bytes, case: Case) -> str | None:
@@ -97,14 +58,14 @@ def difference(got: Bytes, case: Case) -> str | None:
 
 
 @pytest.mark.parametrize("name", list(instruction_names()))
-def test_row_does_what_the_table_says(runner: Runner, name: str):
+def test_row_does_what_the_table_says(runner: RowProcess, name: str):
     row = find_instruction(name)
     assert row is not None
     if not row.exists_on(runner.target):
         pytest.skip(f"not on {runner.target}")
     cases = cases_of(name)
     assert cases
-    assert [d for d in (difference(runner.run(case), case) for case in cases) if d is not None] == []
+    assert differences(runner, cases) == []
 
 
 PRODUCTS: dict[str, list[tuple[int, Instruction]]] = defaultdict(list)
@@ -119,10 +80,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ProductModel:
 
 
 @pytest.mark.parametrize("group", list(PRODUCTS))
-def test_products_have_the_bits_of_the_model(runner: Runner, model: ProductModel, group: str):
+def test_products_have_the_bits_of_the_model(runner: RowProcess, model: ProductModel, group: str):
     rows = [(number, row) for number, row in PRODUCTS[group] if row.exists_on(runner.target)]
     if not rows:
         pytest.skip(f"not on {runner.target}")
     runs = [case for number, row in rows for case in model.cases(row, number)]
-    found = [(case.row, difference(runner.run(case), case)) for case in runs]
-    assert [f"{name}, {text}" for name, text in found if text is not None] == []
+    assert differences(runner, runs) == []
