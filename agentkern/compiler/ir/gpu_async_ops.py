@@ -187,7 +187,7 @@ _ROWS = (
     _row("descriptor", 2, 1, _descriptor, "a matrix in shared memory", leading=True, stride=True, swizzle=True),
     _row("wgmma_fence", 0, 0, None, "order register accesses before products"),
     _row("wgmma", 4, 0, _wgmma, "one product step of a warpgroup", instruction=True),
-    _row("wgmma_pin", 1, 0, _pins, "keep the host compiler from moving accesses of registers that products use across this"),
+    _row("wgmma_pin", 1, 0, _pins, "keep the host compiler from moving accesses of products' registers across"),
     _row("wgmma_commit", 0, 1, _token, "commit products as a group"),
     _row("wgmma_wait", None, 0, _waits, "wait until few groups are pending", pending=True),
     _row("mma", 3, 0, _mma, "one product step of a warp: accumulator, A, B", instruction=True),
