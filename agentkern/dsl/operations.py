@@ -111,6 +111,16 @@ def erf(x: Operand) -> Tile:
     raise not_executed("erf")
 
 
+def sin(x: Operand) -> Tile:
+    """Sine of radians, computed in f32; error below 1 ulp, however large `x`; NaN of infinities."""
+    raise not_executed("sin")
+
+
+def cos(x: Operand) -> Tile:
+    """Cosine of radians, computed in f32; error below 1 ulp, however large `x`; NaN of infinities."""
+    raise not_executed("cos")
+
+
 def sigmoid(x: Operand) -> Tile:
     """`1 / (1 + exp(-x))` as written, in f32."""
     raise not_executed("sigmoid")

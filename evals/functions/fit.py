@@ -86,7 +86,7 @@ def cos_tail(t: mpmath.mpf) -> mpmath.mpf:
 
 HALF_LN2 = 0.34658
 ROOT_LOW, ROOT_HIGH = -0.29290, 0.41422
-QUARTER = 0.61686  # (pi / 4)^2, a little more
+QUARTER = 0.625  # (pi / 4 + 0.005)^2: the nearest multiple of pi / 2 is found with an error
 
 FITS: tuple[Fit, ...] = (
     Fit("EXP", mpmath.exp, lambda t: 1 / mpmath.exp(t), -HALF_LN2, HALF_LN2, 6, "exp(t)", (1.0, 1.0)),
@@ -148,20 +148,30 @@ def lawson(basis: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.nda
     return best
 
 
-def fit(row: Fit) -> tuple[tuple[float, ...], float]:
-    """Coefficients in f32 and the largest weighted error."""
+def samples(row: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Powers of the nodes, the target's values, the weights."""
     angles = (np.arange(NODES) + 0.5) * np.pi / NODES
     nodes = (row.low + row.high) / 2 + (row.high - row.low) / 2 * np.cos(angles)
     values = np.array([float(row.target(mpmath.mpf(float(t)))) for t in nodes])
     weights = np.array([float(row.weight(mpmath.mpf(float(t)))) for t in nodes])
-    powers = nodes[:, None] ** np.arange(row.degree + 1)
+    return nodes[:, None] ** np.arange(row.degree + 1), values, weights
+
+
+def largest_error(row: Fit, coefficients: tuple[float, ...]) -> float:
+    """The largest weighted error of a polynomial at the nodes."""
+    powers, values, weights = samples(row)
+    return float(np.abs((powers @ np.array(coefficients) - values) * weights).max())
+
+
+def fit(row: Fit) -> tuple[tuple[float, ...], float]:
+    """Coefficients in f32 and the largest weighted error."""
+    powers, values, weights = samples(row)
     chosen = list(row.fixed)
     while len(chosen) <= row.degree:
         rest = values - powers[:, : len(chosen)] @ np.array(chosen)
         free = lawson(powers[:, len(chosen) :], rest, weights)
         chosen.append(float(np.float32(free[0])))
-    error = np.abs((powers @ np.array(chosen) - values) * weights).max()
-    return tuple(chosen), float(error)
+    return tuple(chosen), largest_error(row, tuple(chosen))
 
 
 def split(value: mpmath.mpf, bits: tuple[int, ...]) -> list[float]:
@@ -193,6 +203,13 @@ def constants() -> dict[str, float]:
     return named
 
 
+def two_over_pi_words() -> list[int]:
+    """The bits of 2 / pi, 32 a word, behind a word of zeros."""
+    with mpmath.workprec(300):
+        whole = int(mpmath.floor(2 / mpmath.pi * mpmath.mpf(2) ** 224))
+    return [0, *(whole >> (32 * k) & 0xFFFFFFFF for k in reversed(range(7)))]
+
+
 def text() -> str:
     """The data file."""
     lines = [
@@ -200,6 +217,13 @@ def text() -> str:
         "",
         "CONSTANTS: dict[str, float] = {",
         *(f'    "{name}": float.fromhex("{value.hex()}"),' for name, value in constants().items()),
+        "}",
+        "",
+        "WORDS: dict[str, tuple[int, ...]] = {",
+        "    # 32 zero bits, then the first 224 of 2 / pi",
+        '    "TWO_OVER_PI_BITS": (',
+        *(f"        0x{word:08X}," for word in two_over_pi_words()),
+        "    ),",
         "}",
         "",
         "POLYNOMIALS: dict[str, tuple[float, ...]] = {",

@@ -19,7 +19,7 @@ def kernel(dtype: str, names: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
-@pytest.mark.parametrize("names", GROUPS, ids=lambda names: "-".join(names))
+@pytest.mark.parametrize("names", GROUPS, ids="-".join)
 def test_functions_have_the_interpreters_bits(dtype: str, names: tuple[str, ...], simulator_cache: Path):
     body = kernel(dtype, names)
     assert disagreements(body, {}, {"N": 1000}, ("random", "special"), 1, simulator_cache) == []

@@ -2,8 +2,6 @@
 
 # Operations, loops and annotations of later versions: the nearest thing that works.
 LATER: dict[str, str] = {
-    "sin": "arithmetic works today",
-    "cos": "arithmetic works today",
     "dot": "`ak.sum(a * b, axis=...)` works today",
     "einsum": "`ak.sum(a * b, axis=...)` works today",
     "tri_inv": "element operations and reductions work today",

@@ -17,6 +17,20 @@ CONSTANTS: dict[str, float] = {
     "GELU_CUBIC": float.fromhex("0x1.6e4e260000000p-5"),
 }
 
+WORDS: dict[str, tuple[int, ...]] = {
+    # 32 zero bits, then the first 224 of 2 / pi
+    "TWO_OVER_PI_BITS": (
+        0x00000000,
+        0xA2F9836E,
+        0x4E441529,
+        0xFC2757D1,
+        0xF534DDC0,
+        0xDB629599,
+        0x3C439041,
+        0xFE5163AB,
+    ),
+}
+
 POLYNOMIALS: dict[str, tuple[float, ...]] = {
     # exp(t); -0.34658 <= t <= 0.34658; largest error 2^-28.3
     "EXP": (
@@ -106,19 +120,19 @@ POLYNOMIALS: dict[str, tuple[float, ...]] = {
         float.fromhex("0x1.6594be0000000p-10"),
         float.fromhex("-0x1.e44bc60000000p-13"),
     ),
-    # (sin(x) / x - 1) / t, t = x^2; 0.0 <= t <= 0.61686; largest error 2^-32.5
+    # (sin(x) / x - 1) / t, t = x^2; 0.0 <= t <= 0.625; largest error 2^-32.5
     "SIN": (
         float.fromhex("-0x1.5555560000000p-3"),
-        float.fromhex("0x1.1111740000000p-7"),
-        float.fromhex("-0x1.a0595e0000000p-13"),
-        float.fromhex("0x1.7c337a0000000p-19"),
+        float.fromhex("0x1.1111720000000p-7"),
+        float.fromhex("-0x1.a056b40000000p-13"),
+        float.fromhex("0x1.7b65220000000p-19"),
     ),
-    # (cos(x) - 1 + t / 2) / t^2; 0.0 <= t <= 0.61686; largest error 2^-37.0
+    # (cos(x) - 1 + t / 2) / t^2; 0.0 <= t <= 0.625; largest error 2^-37.0
     "COS": (
         float.fromhex("0x1.5555560000000p-5"),
-        float.fromhex("-0x1.6c175e0000000p-10"),
-        float.fromhex("0x1.a071c60000000p-16"),
-        float.fromhex("-0x1.361c240000000p-22"),
+        float.fromhex("-0x1.6c175c0000000p-10"),
+        float.fromhex("0x1.a06f680000000p-16"),
+        float.fromhex("-0x1.3572400000000p-22"),
     ),
 }
 """Lowest coefficient first."""

@@ -11,18 +11,22 @@ chosen. This file must not evaluate or print.
 from dataclasses import dataclass
 from typing import Literal
 
-from agentkern.compiler.ir.function_coefficients import CONSTANTS, POLYNOMIALS
+from agentkern.compiler.ir.function_coefficients import CONSTANTS, POLYNOMIALS, WORDS
 
-ValueType = Literal["f32", "u32", "i64", "bool"]
+ValueType = Literal["f32", "u32", "u64", "bool"]
 
 RESULTS: dict[str, ValueType] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "fma", "fms", "fnma", "max", "min", "abs", "neg", "copysign"), "f32"),
-    **dict.fromkeys(("horner", "select", "call", "choose", "float_of", "round_i64"), "f32"),
+    **dict.fromkeys(("horner", "select", "call", "choose", "float_of", "w_round"), "f32"),
     **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "u_ge"), "bool"),
-    **dict.fromkeys(("bits", "u_add", "u_sub", "u_and", "u_shl", "u_shr", "u_sar"), "u32"),
+    **dict.fromkeys(("bits", "u_add", "u_sub", "u_and", "u_or", "u_shl", "u_shr", "u_sar", "w_high", "pick"), "u32"),
+    **dict.fromkeys(("w_join", "w_mul", "w_add", "w_sub", "w_shl", "w_shr", "w_whole"), "u64"),
 }
 """Result type of each operation. `fms a b c` is a * b - c, `fnma a b c` c - a * b; `u_sar` shifts as if signed; shifts
-count below 32."""
+count below the width. `pick TABLE i` is a word of a table. `w_` operations make or take 64 bits: `w_join` two words,
+the high one first, `w_mul` the product of two words, `w_shl` and `w_shr` a shift by a word, `w_high` the high word,
+`w_round` the f32 nearest to a signed value, `w_whole` a signed value from an f32 without its fraction.
+"""
 
 CALLS = {"call": 0, "choose": 2}
 """Operations whose operand at this position names another definition."""
@@ -86,7 +90,7 @@ def define(name: str, parameters: str, formula: str, text: str, bound_ulp: float
         step = Step(target.strip(), op, tuple(_operand(token) for token in tokens))
         called = CALLS.get(op)
         for position, operand in enumerate(step.operands):
-            known = operand in bound or operand in POLYNOMIALS or position == called
+            known = operand in bound or operand in POLYNOMIALS or operand in WORDS or position == called
             if isinstance(operand, str) and not known:
                 raise ValueError(f"`{operand}` of `{line.strip()}` is not bound")
         bound.add(step.name)

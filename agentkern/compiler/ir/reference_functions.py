@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agentkern.compiler.ir.function_coefficients import POLYNOMIALS
+from agentkern.compiler.ir.function_coefficients import POLYNOMIALS, WORDS
 from agentkern.compiler.ir.function_steps import Definition, Step
 from agentkern.compiler.ir.function_table import DEFINITIONS
 from agentkern.compiler.ir.reference_formats import Raw, canonical_nan, decode, encode, in_pieces
@@ -46,6 +46,10 @@ def _arithmetic_shift(x: Raw, count: Raw) -> Raw:
     return (np.asarray(x).view(np.int32) >> np.asarray(count).astype(np.int32)).view(np.uint32)
 
 
+def _wide(x: Raw) -> Raw:
+    return np.asarray(x).astype(np.uint64)
+
+
 _OPERATIONS: dict[str, Callable[..., Raw]] = {
     "add": np.add,
     "sub": np.subtract,
@@ -62,6 +66,7 @@ _OPERATIONS: dict[str, Callable[..., Raw]] = {
     "select": np.where,
     "lt": np.less,
     "gt": np.greater,
+    "ge": np.greater_equal,
     "eq": np.equal,
     "u_ge": np.greater_equal,
     "bits": _bits,
@@ -71,6 +76,17 @@ _OPERATIONS: dict[str, Callable[..., Raw]] = {
     "u_shl": np.left_shift,
     "u_shr": np.right_shift,
     "u_sar": _arithmetic_shift,
+    "u_and": np.bitwise_and,
+    "u_or": np.bitwise_or,
+    "w_join": lambda high, low: (_wide(high) << np.uint64(32)) | low,
+    "w_mul": lambda a, b: _wide(a) * b,
+    "w_add": np.add,
+    "w_sub": np.subtract,
+    "w_shl": lambda a, count: a << _wide(count),
+    "w_shr": lambda a, count: a >> _wide(count),
+    "w_high": lambda a: (a >> np.uint64(32)).astype(np.uint32),
+    "w_round": lambda a: a.view(np.int64).astype(np.float32),
+    "w_whole": lambda x: x.astype(np.int64).view(np.uint64),
 }
 
 
@@ -90,6 +106,8 @@ def _operand(values: dict[str, Raw], operand: str | float | int) -> Raw:
 def _step(step: Step, values: dict[str, Raw]) -> Raw:
     if step.op == "horner":
         return _horner(_operand(values, step.operands[0]), POLYNOMIALS[str(step.operands[1])])
+    if step.op == "pick":
+        return np.asarray(WORDS[str(step.operands[0])], np.uint32)[_operand(values, step.operands[1])]
     if step.op == "call":
         given = [_operand(values, operand) for operand in step.operands[1:]]
         return _run(DEFINITIONS[str(step.operands[0])], given)

@@ -61,6 +61,8 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-1, -INF), (-1.5, NAN), (-INF, NAN), (2.0**-149, 2.0**-149)],
     "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1), (-INF, -1), (2.0**-149, 2.0**-149), (-20, -1)],
     "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1), (-INF, -1), (5, 1), (-5, -1)],
+    "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (2.0**-149, 2.0**-149), (-1e-20, -1e-20)],
+    "cos": [(0.0, 1), (-0.0, 1), (INF, NAN), (-INF, NAN), (1e-20, 1)],
     "sigmoid": [(0.0, 0.5), (-0.0, 0.5), (INF, 1), (-INF, 0), (-100, 0), (100, 1)],
     "silu": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-100, -0.0), (100, 100)],
     "softplus": [(INF, INF), (-INF, 0.0), (100, 100), (-110, 0.0)],
@@ -75,6 +77,17 @@ def test_special_values(name):
     got = bits(evaluate(name, np.array(given, np.float32)))
     want = [0x7FFFFFFF if np.isnan(value) else bits([value])[0] for value in values]
     assert list(zip(given, got, strict=True)) == list(zip(given, want, strict=True))
+
+
+# some next to a multiple of pi / 2, where digits cancel, on both sides of the change of method at 2^16
+NEAR_MULTIPLES = [3.1415927, 1.5707964, 45439.996, 177.5, 65536.0, 65535.996, 1e10, -1e22, 3.4028234e38, -2.5e30]
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_large_angles_are_reduced_exactly(name):
+    x = np.array([*NEAR_MULTIPLES, *np.exp(np.random.default_rng(9).uniform(4, 88, 500))], np.float32)
+    for given, got in zip(x.tolist(), evaluate(name, x).tolist(), strict=True):
+        assert ulps(EXACT[name](mpmath.mpf(given)), got) < 1, given
 
 
 @pytest.mark.parametrize("payload", [0x7F800001, 0x7FC12345, 0xFFFFFFFF])

@@ -7,7 +7,7 @@ CUDA C++ spelling and must not change their order. Coefficients: `evals/function
 import math
 
 from agentkern.compiler.codegen.prelude.table import PreludeFunction
-from agentkern.compiler.ir.function_coefficients import POLYNOMIALS
+from agentkern.compiler.ir.function_coefficients import POLYNOMIALS, WORDS
 from agentkern.compiler.ir.function_steps import RESULTS, Definition, Step, operation_count
 from agentkern.compiler.ir.function_table import DEFINITIONS
 
@@ -16,12 +16,17 @@ _TEMPLATES: dict[str, str] = {
     "div": "__fdiv_rn({0}, {1})", "fma": "__fmaf_rn({0}, {1}, {2})", "fms": "__fmaf_rn({0}, {1}, -{2})",
     "fnma": "__fmaf_rn(-{0}, {1}, {2})", "max": "ak_max_nan_f32({0}, {1})", "min": "ak_min_nan_f32({0}, {1})",
     "abs": "fabsf({0})", "neg": "-{0}", "copysign": "ak_copysign_f32({0}, {1})", "select": "{0} ? {1} : {2}",
-    "lt": "{0} < {1}", "gt": "{0} > {1}", "eq": "{0} == {1}", "u_ge": "{0} >= {1}",
+    "lt": "{0} < {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}", "u_ge": "{0} >= {1}",
     "bits": "__float_as_uint({0})", "float_of": "__uint_as_float({0})", "u_add": "{0} + {1}", "u_sub": "{0} - {1}",
     "u_shl": "{0} << {1}", "u_shr": "{0} >> {1}", "u_sar": "(unsigned int)((int){0} >> {1})",
+    "u_and": "{0} & {1}", "u_or": "{0} | {1}", "w_join": "(unsigned long long){0} << 32 | {1}",
+    "w_mul": "(unsigned long long){0} * {1}", "w_add": "{0} + {1}", "w_sub": "{0} - {1}", "w_shl": "{0} << {1}",
+    "w_shr": "{0} >> {1}", "w_high": "(unsigned int)({0} >> 32)", "w_round": "ak_cvt_f32_i64((long long){0})",
+    "w_whole": "(unsigned long long)ak_cvt_i64_f32({0})",
 }  # fmt: skip
-_C_TYPES = {"f32": "float", "u32": "unsigned int", "i64": "long long", "bool": "bool"}
+_C_TYPES = {"f32": "float", "u32": "unsigned int", "u64": "unsigned long long", "bool": "bool"}
 _REQUIRES = {"max": "ak_max_nan_f32", "min": "ak_min_nan_f32", "copysign": "ak_copysign_f32"}
+_REQUIRES |= {"w_round": "ak_cvt_f32_i64", "w_whole": "ak_cvt_i64_f32"}
 
 
 def function_name(name: str) -> str:
@@ -52,6 +57,8 @@ def _statements(step: Step) -> list[str]:
         lines = [f"{target} = {_literal(low[-1])};"]
         chain = [f"{step.name} = __fmaf_rn({step.name}, {operands[0]}, {_literal(c)});" for c in reversed(low[:-1])]
         return lines + chain
+    if step.op == "pick":
+        return [f"{target} = {operands[0]}[{operands[1]}];"]
     if step.op == "call":
         return [f"{target} = {function_name(operands[0])}({', '.join(operands[1:])});"]
     if step.op == "choose":
@@ -60,8 +67,15 @@ def _statements(step: Step) -> list[str]:
     return [f"{target} = {_TEMPLATES[step.op].format(*operands)};"]
 
 
+def _table(name: str) -> str:
+    words = ", ".join(f"{word:#010x}u" for word in WORDS[name])
+    return f"const unsigned int {name}[{len(WORDS[name])}] = {{{words}}};"
+
+
 def _row(definition: Definition) -> PreludeFunction:
-    lines = [line for step in definition.steps for line in _statements(step)]
+    tables = dict.fromkeys(str(step.operands[0]) for step in definition.steps if step.op == "pick")
+    lines = [_table(name) for name in tables]
+    lines += [line for step in definition.steps for line in _statements(step)]
     last = definition.steps[-1].name
     used = {step.op for step in definition.steps}
     requires = [name for op, name in _REQUIRES.items() if op in used]
