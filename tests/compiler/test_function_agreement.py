@@ -25,12 +25,12 @@ def test_functions_have_the_interpreters_bits(dtype: str, names: tuple[str, ...]
     assert disagreements(body, {}, {"N": 1000}, ("random", "special"), 1, simulator_cache) == []
 
 
-def test_compile_time_numbers_and_scalars_have_the_bits_of_elements(simulator_cache: Path):
+def test_numbers_sizes_and_scalars_have_the_bits_of_elements(simulator_cache: Path):
     body = (
         "def k(x: ak.In[ak.bf16,N], y: ak.Out[ak.bf16,N], z: ak.Out[ak.f32,N], s: ak.f32 = 0.7):\n"
         "    for n in ak.grid(N):\n"
         "        y[n]=x[n]*ak.log(2.0)\n"
-        "        z[n]=ak.exp(s)+ak.tanh(0.5)+x[n].to(ak.f32)\n"
+        "        z[n]=ak.exp(s)+ak.tanh(0.5)+ak.log2(N.to(ak.f32))+x[n].to(ak.f32)\n"
     )
     assert disagreements(body, {}, {"N": 37}, ("random", "special"), 1, simulator_cache) == []
 

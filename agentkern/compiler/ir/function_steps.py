@@ -96,13 +96,3 @@ def define(name: str, parameters: str, formula: str, text: str, bound_ulp: float
         bound.add(step.name)
         steps.append(step)
     return Definition(name, tuple(parameters.split()), tuple(steps), formula, bound_ulp)
-
-
-def operation_count(definition: Definition) -> int:
-    """Number of rounded and integer operations of the steps, those of called definitions not included."""
-    count = 0
-    for step in definition.steps:
-        if step.op in ("bits", "float_of"):
-            continue
-        count += len(POLYNOMIALS[str(step.operands[1])]) - 1 if step.op == "horner" else 1
-    return count

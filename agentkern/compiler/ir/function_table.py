@@ -6,6 +6,7 @@ result is scaled by 2^n in two halves, so that subnormals are rounded once. Loga
 formula. Error bounds are those of the scans in `evals/functions/results`. This file must not compute anything.
 """
 
+from agentkern.compiler.ir.function_coefficients import POLYNOMIALS
 from agentkern.compiler.ir.function_steps import Definition, define
 
 _SCALE = """
@@ -514,6 +515,23 @@ DEFINITIONS: dict[str, Definition] = {
     )
 }
 """Every definition by name; each stands after those that it calls."""
+
+
+def operation_count(name: str) -> int:
+    """Operations of a function for a usual input: those of definitions that it calls, not of those that it may choose.
+
+    `bits` and `float_of` are free.
+    """
+    count = 0
+    for step in DEFINITIONS[name].steps:
+        if step.op == "horner":
+            count += len(POLYNOMIALS[str(step.operands[1])]) - 1
+        elif step.op == "call":
+            count += operation_count(str(step.operands[0]))
+        elif step.op not in ("bits", "float_of"):
+            count += 1
+    return count
+
 
 FUNCTIONS: tuple[str, ...] = tuple(name for name in DEFINITIONS if "_special" not in name and "_large" not in name)
 """Definitions that are operations of the language."""

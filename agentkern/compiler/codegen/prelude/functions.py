@@ -8,8 +8,8 @@ import math
 
 from agentkern.compiler.codegen.prelude.table import PreludeFunction
 from agentkern.compiler.ir.function_coefficients import POLYNOMIALS, WORDS
-from agentkern.compiler.ir.function_steps import RESULTS, Definition, Step, operation_count
-from agentkern.compiler.ir.function_table import DEFINITIONS
+from agentkern.compiler.ir.function_steps import RESULTS, Definition, Step
+from agentkern.compiler.ir.function_table import DEFINITIONS, operation_count
 
 _TEMPLATES: dict[str, str] = {
     "add": "__fadd_rn({0}, {1})", "sub": "__fsub_rn({0}, {1})", "mul": "__fmul_rn({0}, {1})",
@@ -25,8 +25,8 @@ _TEMPLATES: dict[str, str] = {
     "w_whole": "(unsigned long long)ak_cvt_i64_f32({0})",
 }  # fmt: skip
 _C_TYPES = {"f32": "float", "u32": "unsigned int", "u64": "unsigned long long", "bool": "bool"}
-_REQUIRES = {"max": "ak_max_nan_f32", "min": "ak_min_nan_f32", "copysign": "ak_copysign_f32"}
-_REQUIRES |= {"w_round": "ak_cvt_f32_i64", "w_whole": "ak_cvt_i64_f32"}
+_REQUIRES = {"max": "ak_max_nan_f32", "min": "ak_min_nan_f32", "copysign": "ak_copysign_f32",
+             "w_round": "ak_cvt_f32_i64", "w_whole": "ak_cvt_i64_f32"}  # fmt: skip
 
 
 def function_name(name: str) -> str:
@@ -84,7 +84,7 @@ def _row(definition: Definition) -> PreludeFunction:
         f"float {function_name(definition.name)}({parameters})",
         "math",
         "\n".join([*lines, f"return {last};"]),
-        f"{definition.formula}; {operation_count(definition)} operations",
+        f"{definition.formula}; {operation_count(definition.name)} operations",
         "compiler/ir/function_table.py",
         (*requires, *map(function_name, definition.calls)),
     )
