@@ -73,9 +73,7 @@ def run_on_gpu(
     Errors: NoDriver; GpuRunFailed; AK707 for a scalar that does not fit; AK714 for too many blocks.
     """
     launches = [
-        _plain_launch(launch, images, sizes, scalars)
-        for launch in program.abi.launches
-        if blocks_of(launch, sizes) > 0
+        _plain_launch(launch, images, sizes, scalars) for launch in program.abi.launches if blocks_of(launch, sizes) > 0
     ]
     if not launches:
         return
