@@ -15,7 +15,7 @@ from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, 
 from agentkern.compiler.analysis.register_pressure import estimated_registers
 from agentkern.compiler.codegen.cuda import kernel_arguments, print_cuda
 from agentkern.compiler.frontend import lower_source
-from agentkern.compiler.ir.core import Kernel, SizeInfo
+from agentkern.compiler.ir.core import Kernel, SizeInfo, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
@@ -35,6 +35,7 @@ Scalar = int | float | bool
 
 ARCHITECTURES: Mapping[str, int] = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
 MODES = ("portable",)
+MOST_FINDINGS = 8
 CANDIDATES = 16
 """Schedules that are looked at for one that needs fewer registers."""
 
@@ -225,8 +226,13 @@ def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after:
         if stop_after == step.name:
             texts[step.name] = print_kernel(current)
             return CompileResult("ok", (), kernel, legal, texts, timings_ms=clock.times)
+    with clock.phase("synchronisation"):
+        unsafe = _unsynchronised(current, request.path)
     with clock.phase("print"):
         texts["gpu"] = print_kernel(current)
+    if unsafe:
+        return CompileResult(status_of(unsafe), unsafe, kernel, legal, texts, timings_ms=clock.times)
+    with clock.phase("print"):
         source = request.source.split("\n")
         printed = print_cuda(current, ARCHITECTURES[request.target], source, request.variant.strided)
         texts["cuda"] = printed.text
@@ -243,6 +249,17 @@ def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after:
         kernel_id=_kernel_id(kernel.name, printed.text),
         registers=registers,
     )
+
+
+def _unsynchronised(kernel: Kernel, path: str) -> tuple[Diagnostic, ...]:
+    """What the independent checker finds in a kernel whose threads share memory."""
+    if not any(op.name in ("shared", "mbarriers") for op in walk(kernel.body)):
+        return ()
+    # NumPy is loaded only for kernels that need the check
+    from agentkern.compiler.analysis.synchronisation import check_synchronisation  # noqa: PLC0415
+
+    found = check_synchronisation(kernel)
+    return tuple(error("AK903", Span(path), reason=str(finding)) for finding in found[:MOST_FINDINGS])
 
 
 def _passes_from(stage: str) -> tuple[Pass, ...]:

@@ -111,6 +111,10 @@ def build_kernel(request: CompileRequest, cache: Cache | None, report: Report = 
     fixed = dataclasses.replace(asked, schedule=compiled.schedule) if request.is_ir else asked
     try:
         made = build_fitting(fixed, compiled, cache, with_ptx="ptx" in request.emit)
+        remarks = made.build.performance_remarks
+        if remarks:
+            serialised = error("AK904", Span(request.path), reason=remarks[0].text)
+            return Built(made.compiled, made.build, (*made.diagnostics, serialised), made.fit)
         return Built(made.compiled, made.build, made.diagnostics, made.fit)
     except NvrtcMissing as e:
         return Built(compiled, None, (error("AK807", Span(request.path), reason=str(e)),))

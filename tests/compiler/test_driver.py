@@ -194,3 +194,12 @@ def test_more_shared_memory_than_a_block_may_have_is_unsupported(monkeypatch: py
         result = compile_kernel(request(H=7168))
         assert result.status == status
         assert [d.code for d in result.diagnostics] == ([] if status == "ok" else ["AK611"])
+
+
+def test_text_of_the_last_stage_without_its_barrier_is_refused_by_the_checker() -> None:
+    text = compile_kernel(request(H=7168)).texts["gpu"]
+    assert compile_text(text, request()).status == "ok"
+    without = "\n".join(line for line in text.split("\n") if not line.strip().startswith("barrier()"))
+    result = compile_text(without, request())
+    assert [d.code for d in result.diagnostics][:1] == ["AK903"]
+    assert result.cuda == ""

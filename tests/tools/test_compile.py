@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentkern.runtime.fitting_build import FittingBuild, build_fitting
+from agentkern.runtime.nvrtc_log import CudaMessage
+from agentkern.tools.compile import compile
+from agentkern.tools.requests import CompileRequest
 from tests.tools.command_line import agentkern
 from tests.tools.kernel_texts import BROKEN, RMS_NORM
 
@@ -147,3 +153,19 @@ def test_a_damaged_ir_text_is_rejected_with_a_code(tmp_path: Path):
     answer = agentkern("compile", "--from", str(text), "--json")
     assert answer.code == 1
     assert answer.json["diagnostics"][0]["code"] == "AK106"
+
+
+def test_products_that_the_assembler_serialises_are_our_error(monkeypatch: pytest.MonkeyPatch):
+    """The remark is made up: no text that passes the checker is known to bring it about."""
+    plain = build_fitting
+
+    def serialised(*arguments: Any, **options: Any) -> FittingBuild:
+        made = plain(*arguments, **options)
+        assert made.build is not None
+        remark = CudaMessage("info", "wgmma is serialized in function `k`", code="C7510")
+        return replace(made, build=replace(made.build, messages=(remark,)))
+
+    request = CompileRequest(source=RMS_NORM, path="kernel.py", dims={"H": 64}, emit=("cuda",))
+    assert compile(request).result.status == "ok"
+    monkeypatch.setattr("agentkern.tools.compile.build_fitting", serialised)
+    assert [d.code for d in compile(request).result.diagnostics] == ["AK904"]
