@@ -71,5 +71,5 @@ TOOLS = (
     tool("AK901", "agentkern made an error of its own: {reason}", "please report it with the kernel's text"),
     tool("AK902", "the CUDA compiler rejected agentkern's code: {reason}", "please report it with the kernel's text"),
     tool("AK903", "threads are not synchronised: {reason}", "please report it, unless the text is your own"),
-    tool("AK904", "the assembler serialised matrix products: {reason}", "please report it, unless the text is your own"),
+    tool("AK904", "the assembler serialised products: {reason}", "please report it, unless the text is your own"),
 )

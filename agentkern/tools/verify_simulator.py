@@ -16,6 +16,7 @@ from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
     BlockOrder,
     Checks,
+    Completion,
     Finding,
     LaunchError,
     SimulatorBuildError,
@@ -91,7 +92,10 @@ def abi_signature(abi: KernelAbi) -> Signature:
 def _settings(options: RunOptions, lines: Mapping[int, int]) -> SimulatorOptions:
     threads, blocks = _ORDERS[min(options.order, len(_ORDERS) - 1)]
     checks = Checks.FULL if options.tracked else Checks.FAST
-    return SimulatorOptions(checks, threads, blocks, options.order, line_map=lines, time_limit_s=TIME_LIMIT_S)
+    completion = Completion.LATEST if options.order % 2 else Completion.EARLIEST
+    return SimulatorOptions(
+        checks, threads, blocks, completion, seed=options.order, line_map=lines, time_limit_s=TIME_LIMIT_S
+    )
 
 
 def _scalars(signature: Signature, call: Call) -> dict[str, int | float | bool]:
