@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentkern.runtime.fitting_build import FittingBuild, build_fitting
-from agentkern.runtime.nvrtc_log import CudaMessage
+from agentkern.runtime.nvrtc_log import CudaMessage, Severity
 from agentkern.tools.compile import compile
 from agentkern.tools.requests import CompileRequest
 from tests.tools.command_line import agentkern
@@ -162,7 +162,7 @@ def test_products_that_the_assembler_serialises_are_our_error(monkeypatch: pytes
     def serialised(*arguments: Any, **options: Any) -> FittingBuild:
         made = plain(*arguments, **options)
         assert made.build is not None
-        remark = CudaMessage("info", "wgmma is serialized in function `k`", code="C7510")
+        remark = CudaMessage(Severity.WARNING, "wgmma is serialized in function `k`", code="C7510")
         return replace(made, build=replace(made.build, messages=(remark,)))
 
     request = CompileRequest(source=RMS_NORM, path="kernel.py", dims={"H": 64}, emit=("cuda",))
