@@ -13,6 +13,13 @@ that its copies go through an encoded map too and never receive logical tiles:
     word 14     0
     word 15     bits of the element that stands for those outside the tensor
 
+Coordinates are no part of a map; a copy gives them, innermost first. Measured on an H200 with elements of 16 bits
+(2026-11-29), with every swizzle; what breaks a rule ends as an illegal instruction:
+
+- The innermost coordinate is a multiple of 16 bytes, of loads and of stores.
+- A load may begin at negative coordinates; what lies outside the tensor is filled.
+- A store has no negative coordinate. It may reach past the extents or begin there; what lies outside is not written.
+
 Source: CUDA Driver API 13.0, Tensor Map Object Management, cuTensorMapEncodeTiled.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,16 +24,14 @@ def _case(row: str, body: str, expected: np.ndarray, words: np.ndarray | None = 
     return Case(row, row, kernel, words_of([0]) if words is None else words, as_bytes(expected), blocks)
 
 
-def phases_case(row: str, ask: str) -> Case:
+def phases_case(row: str, wait: str) -> Case:
     """A barrier of 32 arrivals: parities before, after the first phase, after the second, and after a new start.
 
-    Bits of each lane's answer: parity 0 and 1 at each of the four moments.
+    Bits of each lane's answer: parity 0 and 1 at each of the four moments. Only `test_wait` is asked of phases that have
+    not ended: `try_wait` may sleep, also until other lanes have arrived and the phase has ended.
     """
-    test = f"ak_mbarrier_{ask}_wait"
-    both = f"(unsigned int){test}(ak_smem, 0) | (unsigned int){test}(ak_smem, 1) << 1"
-    waits = [f"ak_mbarrier_wait(ak_smem, {parity});" for parity in (0, 1)]
-    if row != "ak_mbarrier_wait":
-        waits = [f"while (!{test}(ak_smem, {parity})) {{\n}}" for parity in (0, 1)]
+    both = "(unsigned int)ak_mbarrier_test_wait(ak_smem, 0) | (unsigned int)ak_mbarrier_test_wait(ak_smem, 1) << 1"
+    waits = [wait.format(parity=parity) for parity in (0, 1)]
     body = f"""
 if (t == 0) ak_mbarrier_init(ak_smem, {LANES});
 __syncthreads();
@@ -77,12 +76,38 @@ ak_st_u32(out + {LANES} * rank + t, 100u * rank + t);
     return _case(row, body, expected, blocks=2)
 
 
+def ended_phases_case() -> Case:
+    """`try_wait` says yes to phases that have ended, the one of a fresh barrier's other parity among them."""
+    row = "ak_mbarrier_try_wait"
+    body = f"""
+if (t == 0) ak_mbarrier_init(ak_smem, {LANES});
+__syncthreads();
+unsigned int seen = (unsigned int){row}(ak_smem, 1);
+__syncthreads();
+ak_mbarrier_arrive(ak_smem);
+__syncthreads();
+seen |= (unsigned int){row}(ak_smem, 0) << 1;
+__syncthreads();
+ak_mbarrier_arrive(ak_smem);
+__syncthreads();
+seen |= (unsigned int){row}(ak_smem, 1) << 2;
+ak_st_u32(out + t, seen);
+"""
+    return replace(_case(f"{row}_ended", body, np.full(LANES, 0b111, np.uint32)), row=row)
+
+
+_TEST = "while (!ak_mbarrier_test_wait(ak_smem, {parity})) {{\n}}"
+_TRY = "while (!ak_mbarrier_try_wait(ak_smem, {parity})) {{\n}}"
+_WAIT = "ak_mbarrier_wait(ak_smem, {parity});"
+
+
 def mbarrier_cases() -> Iterator[Case]:
     """Every row of mbarriers."""
     for row in ("init", "arrive", "test_wait", "invalidate"):
-        yield phases_case(f"ak_mbarrier_{row}", "test")
-    for row in ("try_wait", "wait"):
-        yield phases_case(f"ak_mbarrier_{row}", "try")
+        yield phases_case(f"ak_mbarrier_{row}", _TEST)
+    yield phases_case("ak_mbarrier_try_wait", _TRY)
+    yield ended_phases_case()
+    yield phases_case("ak_mbarrier_wait", _WAIT)
     yield bulk_load_case("ak_mbarrier_fence_init")
     yield bulk_load_case("ak_mbarrier_arrive_expect_tx")
     yield arrive_remote_case()
@@ -223,8 +248,8 @@ def register_cases() -> Iterator[Case]:
     """Every row of `setmaxnreg`."""
     source = random_words(256, 6)
     added = source + np.where(np.arange(256) < 128, 1, 2).astype(np.uint32)
-    for direction in ("inc", "dec"):
-        for count in REGISTER_COUNTS:
+    for direction, counts in REGISTER_COUNTS.items():
+        for count in counts:
             row = find_instruction(f"ak_setmaxnreg_{direction}_{count}")
             assert row is not None
             yield Case(row.name, "registers", register_kernel(row), words_of(source), as_bytes(added))

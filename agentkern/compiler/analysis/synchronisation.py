@@ -4,13 +4,15 @@ Every function is run for every thread of a block at a few sizes (`synchronisati
 only (`synchronisation_trace.py`); then threads that behave alike are run against each other with vector clocks
 (`synchronisation_order.py`). Proved for those sizes, whatever the order of threads: every wait has its arrivals and
 bytes, phases are not mistaken, accesses of shared memory are ordered across threads and proxies, registers of products
-in flight are left alone, everything is committed and waited for. Not proved: other sizes, global memory, values,
-clusters, branches that depend on data (every thread is taken to follow them). Changes nothing.
+in flight are left alone, boxes begin where the copy engine takes them, everything is committed and waited for. Not
+proved: other sizes, global memory, values, clusters, branches that depend on data (every thread is taken to follow
+them). Changes nothing.
 """
 
 from __future__ import annotations
 
 from agentkern.compiler.analysis.synchronisation_budget import check_budgets, check_space
+from agentkern.compiler.analysis.synchronisation_coordinates import check_coordinates
 from agentkern.compiler.analysis.synchronisation_findings import Report, SyncFinding
 from agentkern.compiler.analysis.synchronisation_groups import check_whole, find_groups
 from agentkern.compiler.analysis.synchronisation_order import BlockRun
@@ -49,4 +51,5 @@ def _check_case(kernel: Kernel, plan: Plan, case: Case, report: Report) -> None:
     assert isinstance(threads, int)
     check_whole(events, report)
     check_budgets(plan.function, events, report)
+    check_coordinates(events, report)
     BlockRun(plan, events, find_groups(events, threads), report).run()

@@ -12,6 +12,7 @@ import re
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer, RegisterArray, TensorMap, Token
 from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.targets.instructions_barriers import REGISTER_COUNTS
 from agentkern.compiler.targets.instructions_swizzles import SWIZZLES
 from agentkern.dsl.dtypes import DTYPES
 
@@ -160,10 +161,8 @@ def _named(op: Op) -> str | None:
 
 
 def _budget(op: Op) -> str | None:
-    count = op.attrs["count"]
-    if not isinstance(count, int) or count % 8 or not 24 <= count <= 256 or op.attrs["change"] not in ("inc", "dec"):
-        return f"`{op.attrs['change']}` to {count} registers"
-    return None
+    count, change = op.attrs["count"], str(op.attrs["change"])
+    return None if count in REGISTER_COUNTS.get(change, ()) else f"`{change}` to {count} registers"
 
 
 def _row(name: str, operands: int | None, results: int, rule: VerifyRule | None, doc: str, /, **attrs: bool) -> OpSpec:

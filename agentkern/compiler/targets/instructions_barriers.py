@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentkern.compiler.targets.instructions import Instruction, address, registers, scalar, target_address
 
-REGISTER_COUNTS: tuple[int, ...] = tuple(range(24, 257, 8))
-"""Registers that `setmaxnreg` may ask for. Source: PTX ISA, setmaxnreg."""
+REGISTER_COUNTS: Mapping[str, tuple[int, ...]] = {"inc": tuple(range(24, 257, 8)), "dec": tuple(range(24, 249, 8))}
+"""Registers that `setmaxnreg` may ask for, by direction. Source: PTX ISA, setmaxnreg.
+
+`dec` ends at 248: a thread has at most 255 registers at launch, so none can keep 256, and the attempt is an illegal
+instruction (measured on an H200, 2026-11-29).
+"""
 
 _BAR = address("bar", "shared")
 _PARITY = scalar("parity", "u32")
@@ -83,7 +89,7 @@ def mbarrier_rows() -> tuple[Instruction, ...]:
         ),
         _mbarrier_wait("ak_mbarrier_test_wait", "mbarrier.test_wait.parity.shared::cta.b64", parity, 80),
         _mbarrier_wait(
-            "ak_mbarrier_try_wait", "mbarrier.try_wait.parity.shared::cta.b64", f"{parity}; may sleep a while", 90
+            "ak_mbarrier_try_wait", "mbarrier.try_wait.parity.shared::cta.b64", f"{parity}; may sleep until it has", 90
         ),
         Instruction(
             "ak_mbarrier_wait",
@@ -273,5 +279,5 @@ def register_rows() -> tuple[Instruction, ...]:
             executors="warpgroup",
         )
         for direction, what in (("inc", "wait for and take"), ("dec", "keep only"))
-        for count in REGISTER_COUNTS
+        for count in REGISTER_COUNTS[direction]
     )

@@ -52,4 +52,7 @@ COMPLAINTS = (
     " arrival may count for that",
     "a thread arrives at named barrier {a} and cannot know that those who used it last have met, so it may be one"
     " of them",
+    "the innermost coordinate, {a}, begins the box at byte {b} of its row: a multiple of 16 is needed",
+    "a store to coordinate {b} of dimension {a} (0 is the innermost): stores take no negative coordinates",
+    "a thread keeps 24 to 248 registers in steps of 8, not {a}: it has at most 255 at launch",
 )

@@ -66,6 +66,34 @@ kernel gpu @k(%x: in<bf16, [T, 64]>) {source_name = "k.py"} {
 """
 
 
+# One warp writes 1024 bytes and stores them as a box.
+STORE = """\
+agentkern.ir 1
+kernel gpu @k(%y: out<bf16, [T, 64]>) {source_name = "k.py"} {
+  size T {static = false, multiple_of = 1, minimum = 0, maximum = none}
+  function() {name = "k", blocks = 1, threads = 64, min_blocks = 1, shared_bytes = 1024} {
+    %map = tensor_map(%y) : tmap<bf16, [8, 64], 128>
+    %s = shared() {offset = 0, count = 512} : ptr<bf16, shared, written>
+    %thread = thread() : i32
+    %0 = constant() {value = 0} : i32
+    %8 = constant() {value = 8} : i32
+    %9 = constant() {value = 9} : i32
+    %r = registers() {fill = 0.0} : reg<bf16, 8>
+    %at = index_mul(%thread, %8) : i32
+    store_vector(%s, %at, %r, %0) {count = 8}
+    fence_async()
+    barrier()
+    %first = eq(%thread, %0) : bool
+    if(%first) {
+      tma_store(%map, %s, %0, %0, %0)
+      %stored = bulk_commit() : token<copy>
+      bulk_wait() {pending = 0, read = false}
+    }
+  }
+}
+"""
+
+
 # Each thread copies 16 bytes asynchronously and reads its neighbour's once everything is there.
 ELEMENT_COPY = """\
 agentkern.ir 1
@@ -215,6 +243,56 @@ def test_a_copy_that_nobody_waits_for_is_rejected_at_the_end():
     text = COPY.replace("    mbarrier_wait(%full, %0, %0)\n", "")
     text = text.replace("    load_vector(%s, %at, %r, %0) {count = 8}\n", "")
     assert rules(text) == {"end"}
+
+
+def test_a_store_that_is_waited_for_is_accepted():
+    assert findings(STORE) == ()
+
+
+def at(text: str, row: int, column: int) -> str:
+    """The text with other coordinates, the last operands of its copy."""
+    first = re.search(r"( +)tma_\w+\(.*", text)
+    assert first is not None
+    moved = first[0].replace("%0, %0)", "%row, %column)")
+    numbers = "".join(
+        f"{first[1]}%{name} = constant() {{value = {value}}} : i32\n"
+        for name, value in (("row", row), ("column", column))
+    )
+    return text.replace(first[0], numbers + moved)
+
+
+@pytest.mark.parametrize("place", [(0, 8), (0, -8), (-2, 0), (-2, -64), (40, 0), (0, 400)])
+def test_a_load_may_begin_outside_the_tensor(place: tuple[int, int]):
+    assert findings(at(COPY, *place)) == ()
+
+
+@pytest.mark.parametrize("place", [(40, 0), (0, 8), (25, 64)])
+def test_a_store_may_reach_past_the_extents(place: tuple[int, int]):
+    assert findings(at(STORE, *place)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (COPY, (0, 4), "a box begins at byte 8 of its row"),
+        (COPY, (0, -7), "a box begins at byte -14 of its row"),
+        (STORE, (0, 1), "a box begins at byte 2 of its row"),
+        (STORE, (-2, 0), "a store begins at -2 along axis 0"),
+        (STORE, (0, -8), "a store begins at -8 along axis 1"),
+    ],
+)
+def test_a_box_that_the_copy_engine_refuses_is_found(text: str, place: tuple[int, int], words: str):
+    (found,) = findings(at(text, *place))
+    assert found.rule == "coordinates"
+    assert words in found.message
+    assert found.op.name.startswith("tma_")
+
+
+def test_a_coordinate_of_threads_that_copy_nothing_does_not_matter():
+    text = STORE.replace("tma_store(%map, %s, %0, %0, %0)", "tma_store(%map, %s, %0, %0, %thread)")
+    assert findings(text) == ()
+    assert rules(text.replace("eq(%thread, %0)", "eq(%thread, %8)")) == set()
+    assert rules(text.replace("eq(%thread, %0)", "eq(%thread, %9)")) == {"coordinates"}
 
 
 def test_an_element_copy_that_is_waited_for_is_accepted():

@@ -119,6 +119,7 @@ def test_names_are_distinct_and_found():
         "ak_cp_async_wait_8",
         "ak_setmaxnreg_inc_25",
         "ak_setmaxnreg_dec_16",
+        "ak_setmaxnreg_dec_256",
         "ak_tma_load_6d",
         "ak_max_nan_f64x2",
     ],

@@ -130,6 +130,8 @@ def test_registers_come_from_another_warpgroup(sample, marked_line):
     assert registers(sample("cluster"), given=0).clean  # 256 each fit
     wrong = registers(sample("cluster"), given=0, wrong=1)
     assert marked_line("cluster", "wrong") in lines_of(wrong, FindingKind.OPERAND_MISUSE, "not 264")
+    kept = registers(sample("cluster"), given=0, wrong=2)
+    assert marked_line("cluster", "kept") in lines_of(kept, FindingKind.OPERAND_MISUSE, "24 to 248 registers")
 
 
 @pytest.mark.parametrize("order", list(ThreadOrder))

@@ -277,12 +277,23 @@ static bool place_box(Box *box, uint64_t address, uint32_t alignment, uint32_t l
     return true;
 }
 
-static bool prepare_box(Box *box, const ak_sim_request *request, uint32_t line) {
+// Where a box may begin. What breaks these rules is an illegal instruction on the GPU (measured on an H200).
+static bool check_coordinates(const Box *box, bool is_store, uint32_t line) {
+    int64_t begin = (int64_t)box->coordinates[0] * box->element_bytes;
+    if (begin % 16) return bad_map(BOX_COORDINATE, line, box->coordinates[0], begin);
+    for (uint32_t d = 0; is_store && d < box->rank; ++d) {
+        if (box->coordinates[d] < 0) return bad_map(STORE_COORDINATE, line, d, box->coordinates[d]);
+    }
+    return true;
+}
+
+static bool prepare_box(Box *box, const ak_sim_request *request, bool is_store, uint32_t line) {
     if (!decode_tensor_map(request->map, box, line)) return false;
     if (box->rank != request->numbers[0]) {
         return bad_map(TENSOR_MAP_RANK, line, request->numbers[0], box->rank);
     }
     for (uint32_t d = 0; d < box->rank; ++d) box->coordinates[d] = request->coordinates[d];
+    if (!check_coordinates(box, is_store, line)) return false;
     return place_box(box, request->address, 128, line);
 }
 
@@ -307,7 +318,7 @@ static void bulk_load(const ak_sim_request *request, bool tensor, uint32_t line)
         return;
     }
     Box box;
-    if (!(tensor ? prepare_box(&box, request, line) : prepare_run(&box, request, line))) return;
+    if (!(tensor ? prepare_box(&box, request, false, line) : prepare_run(&box, request, line))) return;
     MBarrier *barrier = use_mbarrier(tensor ? request->other : request->third, line);
     if (!barrier) return;
     Operation *operation = take_operation(BULK_TO_SHARED, line);
@@ -318,7 +329,7 @@ static void bulk_load(const ak_sim_request *request, bool tensor, uint32_t line)
 
 static void bulk_store(const ak_sim_request *request, bool tensor, uint32_t line) {
     Box box;
-    if (!(tensor ? prepare_box(&box, request, line) : prepare_run(&box, request, line))) return;
+    if (!(tensor ? prepare_box(&box, request, true, line) : prepare_run(&box, request, line))) return;
     Operation *operation = take_operation(BULK_TO_GLOBAL, line);
     operation->box = box;
     issue_store(operation);

@@ -141,6 +141,10 @@ static bool change_registers(Warpgroup *group, Fiber *threads, uint32_t operatio
         return true;
     }
     bool more = operation == AK_SIM_REGISTERS_INC;
+    if (!more && wanted == 256) {
+        complain(OPERAND_MISUSE, REGISTER_KEPT, line, wanted, 0);
+        return true;
+    }
     if (more ? wanted < group->registers : wanted > group->registers) {
         complain(OPERAND_MISUSE, REGISTER_DIRECTION, line, wanted, group->registers);
         return true;

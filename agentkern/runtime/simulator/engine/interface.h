@@ -74,6 +74,9 @@ enum Complaint : uint32_t {
     BLOCK_HAS_ENDED,
     MBARRIER_PHASE_NOT_SEEN,
     NAMED_BARRIER_NOT_SEEN,
+    BOX_COORDINATE,
+    STORE_COORDINATE,
+    REGISTER_KEPT,
 };
 
 // `space_index`: a window (buffer), or one of the two below.

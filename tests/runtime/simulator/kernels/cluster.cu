@@ -111,7 +111,11 @@ extern "C" __global__ void __launch_bounds__(64, 1) relay(unsigned* out, int ans
 extern "C" __global__ void __launch_bounds__(256, 1) registers(unsigned* out, int given, int wrong) {
     if (threadIdx.x < 128) {
         if (wrong) {
-            ak_setmaxnreg_dec_264();  // @wrong
+            if (wrong == 1) {
+                ak_setmaxnreg_dec_264();  // @wrong
+            } else {
+                ak_setmaxnreg_dec_256();  // @kept
+            }
         } else if (given) {
             ak_setmaxnreg_dec_240();
         }
