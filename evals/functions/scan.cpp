@@ -73,7 +73,7 @@ static double ulp(double v) {
 }
 
 struct Totals {
-  unsigned long long judged = 0, misrounded = 0, doubtful = 0, wrong_special = 0, unlike_simulator = 0;
+  unsigned long long judged = 0, misrounded = 0, doubtful = 0, wrong_special = 0, unlike_simulator = 0, unlike_mirror = 0;
   double worst = 0.5, worst_of_input = 0;
   unsigned at = 0, at_of_input = 0;
 };
@@ -104,8 +104,10 @@ static void judge(unsigned x, unsigned y, Totals* t) {
   if (error / ulp(in) > t->worst_of_input) t->worst_of_input = error / ulp(in), t->at_of_input = x;
 }
 
+// mirror: of even and odd functions the bits that differ between f(x) and f(-x); negative inputs are held to that.
+static const unsigned NO_MIRROR = 1;
 template <class Value, class Plain, class Simulated>
-static int scan(Plain plain, Simulated simulated, float low) {
+static int scan(Plain plain, Simulated simulated, float low, unsigned mirror = NO_MIRROR) {
   static float in[BLOCK], out[BLOCK];
   static unsigned char picked[BLOCK];
   Totals t;
@@ -121,6 +123,11 @@ static int scan(Plain plain, Simulated simulated, float low) {
     if (!(__uint_as_float((unsigned)start) >= low)) continue;  // a block is judged to its end
     for (int k = 0; k < BLOCK; ++k) in[k] = __uint_as_float((unsigned)start + (unsigned)k);
     for (int k = 0; k < BLOCK; ++k) out[k] = plain(in[k]);
+    if (mirror != NO_MIRROR && start >> 31) {
+      for (int k = 0; k < BLOCK; ++k)
+        t.unlike_mirror += (__float_as_uint(plain(-in[k])) ^ mirror) != __float_as_uint(out[k]);
+      continue;
+    }
     for (int k = 0; k < BLOCK; k += 4) {
       Four want = Value::four(__builtin_convertvector(*(FourFloats*)(in + k), Four));
       FourFloats below = __builtin_convertvector(want * (1 - DOUBT), FourFloats);
@@ -136,16 +143,16 @@ static int scan(Plain plain, Simulated simulated, float low) {
     t.judged += BLOCK;
   }
   printf("{\"inputs\": 4294967296, \"judged\": %llu, \"misrounded\": %llu, \"doubtful\": %llu, \"wrong_special\": %llu, "
-         "\"unlike_simulator\": %llu, \"max_ulp\": %.4f, \"max_ulp_at\": %u, \"max_ulp_of_input\": %.4f, "
+         "\"unlike_simulator\": %llu, \"unlike_mirror\": %llu, \"max_ulp\": %.4f, \"max_ulp_at\": %u, \"max_ulp_of_input\": %.4f, "
          "\"max_ulp_of_input_at\": %u}\n",
-         t.judged, t.misrounded, t.doubtful, t.wrong_special, t.unlike_simulator, t.worst, t.at, t.worst_of_input,
+         t.judged, t.misrounded, t.doubtful, t.wrong_special, t.unlike_simulator, t.unlike_mirror, t.worst, t.at, t.worst_of_input,
          t.at_of_input);
   return 0;
 }
 
-#define AK_SCAN(NAME, VALUE, LOW)                                                            \
+#define AK_SCAN(NAME, VALUE, ...)                                                       \
   if (!strcmp(name, #NAME))                                                                  \
-    return scan<VALUE>([](float x) { return plain::ak_##NAME##_f32(x); }, [](float x) { return ak_##NAME##_f32(x); }, LOW)
+    return scan<VALUE>([](float x) { return plain::ak_##NAME##_f32(x); }, [](float x) { return ak_##NAME##_f32(x); }, __VA_ARGS__)
 
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
@@ -158,8 +165,8 @@ int main(int argc, char** argv) {
   AK_SCAN(log1p, Log1p, all);
   AK_SCAN(tanh, Tanh, all);
   AK_SCAN(erf, Erf, all);
-  AK_SCAN(sin, Sin, all);
-  AK_SCAN(cos, Cos, all);
+  AK_SCAN(sin, Sin, all, 0x80000000u);
+  AK_SCAN(cos, Cos, all, 0u);
   AK_SCAN(sigmoid, Sigmoid, -87.0f);
   AK_SCAN(silu, Silu, -87.0f);
   AK_SCAN(softplus, Softplus, all);
