@@ -120,7 +120,7 @@ def compile_kernel(request: CompileRequest, *, stop_after: str | None = None) ->
 
 
 def compile_text(text: str, request: CompileRequest, *, stop_after: str | None = None) -> CompileResult:
-    """Compile IR text of the TILE stage (`--from`), proofs included; `request.source` is ignored."""
+    """Compile IR text of any stage (`--from`), with proofs for TILE; `request.source` is ignored."""
     clock = _Clock()
     try:
         with clock.phase("parse"):
@@ -208,7 +208,7 @@ def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after:
     texts: dict[str, str] = {"ir": print_kernel(kernel)} if kernel.stage == "tile" else {}
     legal, current, schedule, registers = kernel, kernel, request.schedule, 0
     context = PassContext(schedule or Schedule(()), request.variant)
-    for step in _passes_from(kernel.stage):
+    for step in _passes_from(kernel.stage, stop_after):
         if step is LOWER[0]:
             legal = current
             with clock.phase("schedule"):
@@ -262,9 +262,11 @@ def _unsynchronised(kernel: Kernel, path: str) -> tuple[Diagnostic, ...]:
     return tuple(error("AK903", Span(path), reason=str(finding)) for finding in found[:MOST_FINDINGS])
 
 
-def _passes_from(stage: str) -> tuple[Pass, ...]:
-    """Passes that a kernel of this stage still needs."""
-    return {"tile": (*LEGALISE, *LOWER), "placed": LOWER[2:], "gpu": ()}[stage]
+def _passes_from(stage: str, stop_after: str | None) -> tuple[Pass, ...]:
+    """Passes that a kernel of this stage still needs. A GPU text is printed as it is unless a pass is asked for."""
+    if stage == "gpu":
+        return tuple(step for step in LOWER[3:] if step.name == stop_after)
+    return {"tile": (*LEGALISE, *LOWER), "placed": LOWER[2:]}[stage]
 
 
 def _kernel_id(name: str, text: str) -> str:

@@ -102,6 +102,8 @@ def build_kernel(request: CompileRequest, cache: Cache | None, report: Report = 
         return Built(Compiled(status_of((wrong,)), (wrong,)), None)
     if request.is_ir:
         compiled = compile_ir(request.source, asked, stop_after=request.stop_after)
+        if compiled.abi is not None and request.stop_after is not None:
+            raise usage_error("--stop-after", f"the text is past `{request.stop_after}`; {', '.join(pass_names())}")
     else:
         compiled = compile_program(asked, cache, stop_after=request.stop_after)
     if compiled.status != "ok" or compiled.abi is None:

@@ -34,7 +34,7 @@ class CheckRequest(KernelRequest):
 
 
 class CompileRequest(KernelRequest):
-    """Compile. `is_ir`: `source` is a printed TILE text. `emit`: what to keep beside the CUDA text and the cubin."""
+    """Compile. `is_ir`: `source` is IR text of any stage. `emit`: what to keep beside the CUDA text and the cubin."""
 
     target: str = "sm_90a"
     numerics: Numerics = "portable"

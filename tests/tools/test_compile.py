@@ -87,6 +87,17 @@ def test_compilation_stops_after_a_pass_and_goes_on_from_its_text(kernel: str, t
     assert resumed.json["resources"] == direct.json["resources"]
 
 
+def test_a_text_of_the_gpu_stage_goes_through_the_pass_that_it_still_can():
+    text = str(Path(__file__).parents[1] / "gpu_stage" / "product_bf16.ir")
+    stopped = agentkern("compile", "--from", text, "--stop-after", "drop_unused")
+    assert stopped.code == 0
+    assert stopped.out.startswith("agentkern.ir")
+    assert "wgmma" in stopped.out
+    past = agentkern("compile", "--from", text, "--stop-after", "simplify", "--json")
+    assert past.code == 2
+    assert "past `simplify`" in past.json["summary"]
+
+
 def test_an_unknown_pass_is_wrong_usage_that_names_the_passes(kernel: str):
     answer = agentkern("compile", kernel, "--dim", "H=64", "--stop-after", "simplfy", "--json")
     assert answer.code == 2

@@ -28,7 +28,9 @@ from agentkern.tools.sources import KernelSource, read_kernel_source, read_text,
 @dim_option
 @set_option
 @schedule_option
-@click.option("--from", "ir_file", type=click.Path(path_type=Path), metavar="FILE.ir", help="Start from a TILE text.")
+@click.option(
+    "--from", "ir_file", type=click.Path(path_type=Path), metavar="FILE.ir", help="Start from IR text of any stage."
+)
 @click.option("--stop-after", metavar="PASS", help="Stop after this pass; its text is emitted as `ir`.")
 @click.option("--numerics", type=click.Choice(["portable", "nvcc", "fast"]), default="portable", show_default=True)
 @click.option("--emit", multiple=True, type=click.Choice(EMITS), help="Texts to show or keep; repeat for more.")
@@ -79,7 +81,7 @@ def command(  # noqa: PLR0913 - one parameter per option
 
 def _source(target_file: str | None, ir_file: Path | None) -> KernelSource:
     if (target_file is None) == (ir_file is None):
-        raise usage_error("compile", "give a kernel file, or --from with a TILE text")
+        raise usage_error("compile", "give a kernel file, or --from with an IR text")
     if ir_file is not None:
         return KernelSource(read_text(ir_file), str(ir_file), None)
     assert target_file is not None
