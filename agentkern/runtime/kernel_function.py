@@ -121,9 +121,9 @@ class KernelFunction:
             if key not in self._signatures:
                 asked = self._request
                 lowered = lower_source(asked.source, asked.path, asked.kernel, {}, settings)
-                if lowered.kernel is None:
+                if lowered.outline is None:
                     raise self._error(lowered.diagnostics)
-                self._signatures[key] = signature_of_tile(lowered.kernel)
+                self._signatures[key] = signature_of_tile(lowered.outline)
             return self._signatures[key]
 
     def _program(self, settings: Mapping[str, Scalar], statics: Mapping[str, int]) -> _Program:

@@ -236,7 +236,8 @@ def _find(name: str, corpus: Path | None) -> tuple[Entry, str]:
 
 
 def _lowered(entry: Entry, kernel: str, statics: Mapping[str, int]) -> Kernel:
+    """Return a kernel at some static sizes; its outline where its body waits for others."""
     lowered = lower_source(entry.source, entry.path, kernel, statics, {})
-    if lowered.kernel is None:
+    if lowered.outline is None:
         raise UsageError(lowered.diagnostics[0])
-    return lowered.kernel
+    return lowered.outline

@@ -54,17 +54,17 @@ def profile(
     Errors: UsageError for an unknown size.
     """
     lowered = lower_source(request.source, request.path, request.kernel, {}, request.settings)
-    if lowered.kernel is None:
+    if lowered.outline is None:
         return _without_time(lowered.diagnostics, None)
-    _check_sizes(request, lowered.kernel.sizes)
-    static = {info.name: request.dims[info.name] for info in lowered.kernel.sizes if info.name in request.dims}
-    missing = [info.name for info in lowered.kernel.sizes if info.static and info.name not in static]
+    _check_sizes(request, lowered.outline.sizes)
+    static = {info.name: request.dims[info.name] for info in lowered.outline.sizes if info.name in request.dims}
+    missing = [info.name for info in lowered.outline.sizes if info.static and info.name not in static]
     if missing:
         return _without_time((error("AK803", Span(request.path), name=missing[0]),), None)
-    compiled = compile_program(compile_request(request, lowered.kernel.sizes), None, stop_after="simplify")
+    compiled = compile_program(compile_request(request, lowered.outline.sizes), None, stop_after="simplify")
     if compiled.kernel is None or compiled.status != "ok":
         return _without_time(compiled.diagnostics, None)
-    sizes = complete_sizes(compiled.kernel, lowered.kernel.sizes, request.dims)
+    sizes = complete_sizes(compiled.kernel, lowered.outline.sizes, request.dims)
     limits = roofline(compiled.kernel, sizes, request.target)
     try:
         target = driver().info(0).target

@@ -45,8 +45,8 @@ def run(payload: dict[str, Any], report: Callable[[Any], None]) -> dict[str, Any
     request = ProfileRequest.model_validate(payload)
     report([0.0, "compile"])
     lowered = lower_source(request.source, request.path, request.kernel, {}, request.settings)
-    assert lowered.kernel is not None
-    asked = compile_request(request, lowered.kernel.sizes)
+    assert lowered.outline is not None
+    asked = compile_request(request, lowered.outline.sizes)
     if request.schedule is not None:
         asked = replace(asked, schedule=schedule_from_json(request.schedule))
     tile = lower_source(request.source, request.path, request.kernel, asked.dims, request.settings).kernel

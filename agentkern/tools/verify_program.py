@@ -85,6 +85,6 @@ class CompiledProgram:
 def program_of(request: CompileRequest) -> CompiledProgram | tuple[Diagnostic, ...]:
     """Return the program that a request's text holds, or why there is none. The request's sizes are not looked at."""
     lowered = lower_source(request.source, request.path, request.kernel, {}, request.settings)
-    if lowered.kernel is None:
+    if lowered.outline is None:
         return lowered.diagnostics
-    return CompiledProgram(request, lowered.kernel.sizes)
+    return CompiledProgram(request, lowered.outline.sizes)

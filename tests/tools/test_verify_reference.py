@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from agentkern.compiler.abi import TensorParam
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.tools.inputs import generate
 from agentkern.tools.results import VerifyResult
-from agentkern.tools.verify_agreement import Answer
+from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
 from agentkern.tools.verify_executors import InterpreterExecutor
 from agentkern.tools.verify_model import Case
@@ -137,6 +138,15 @@ def test_the_error_ratio_compares_with_the_references_own_error_against_float64(
     # the kernel's error is below that of a reference one ulp off
     assert check(next_above, Criterion("bound", max_error_ratio=0.6)).record.status == "passed"
     assert check(plus, Criterion("bound", max_error_ratio=0.6)).record.status == "failed"
+
+
+def test_a_bound_on_the_error_ratio_holds_where_there_are_no_elements() -> None:
+    param = TensorParam("out", DTYPES["f32"], (0,), "out")
+    empty = {"out": np.zeros(0, np.float32)}
+    limit = Criterion("bound", max_error_ratio=1.0)
+    assert violation((param,), empty, Answer(empty, {"out": np.zeros(0)}), limit) is None
+    one = {"out": np.ones(1, np.float32)}
+    assert violation((param,), one, Answer({"out": np.zeros(1, np.float32)}, {"out": np.zeros(1)}), limit) is not None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from agentkern.compiler.frontend import expressions, statements
@@ -23,11 +23,16 @@ Scalar = int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class FrontendResult:
-    """A kernel in the TILE stage, or None with errors; the names of the file's kernels."""
+    """A kernel in the TILE stage, or None with errors; the names of the file's kernels.
+
+    `outline`: the kernel, or its name, parameters and sizes alone where nothing is wrong but that the body waits for
+    the numbers of static sizes (AK803).
+    """
 
     kernel: Kernel | None
     diagnostics: tuple[Diagnostic, ...]
     kernels: tuple[str, ...]
+    outline: Kernel | None = None
 
 
 def lower_source(
@@ -78,8 +83,10 @@ def _lower(lw: Lowering, tree: ast.Module, kernel: str | None, settings: Mapping
         if lw.skipped and not diagnostics:
             reason = "a part of the kernel was left out without an error"
             diagnostics = (error("AK901", Span(lw.source.path), reason=reason),)
-        failed = any(d.severity == "error" for d in diagnostics)
-        return FrontendResult(None if failed else result, diagnostics, names)
+        errors = {d.code for d in diagnostics if d.severity == "error"}
+        if errors:
+            return FrontendResult(None, diagnostics, names, replace(result, body=()) if errors == {"AK803"} else None)
+        return FrontendResult(result, diagnostics, names, result)
     return FrontendResult(None, in_source_order(tuple(lw.diagnostics)), names)
 
 

@@ -49,6 +49,21 @@ def test_shapes_that_wait_for_a_static_number_say_so():
     assert codes(lower(text, {"H": 64, "G": 15})) == ["AK212"]
 
 
+def test_a_kernel_that_waits_for_a_static_number_still_has_parameters_and_sizes():
+    text = text_of(
+        SIGNATURE,
+        "for t in ak.grid(T):\n    y = x[t, :]\n    for k in range(G):\n        y = y + 1.0\n    out[t, :] = y",
+    )
+    waiting = lower(text)
+    assert waiting.kernel is None
+    assert waiting.outline is not None
+    assert [info.name for info in waiting.outline.sizes if info.static] == ["H", "G"]
+    assert [param.name for param in waiting.outline.params] == ["x", "i", "out"]
+    whole = lower(text, {"H": 64, "G": 2})
+    assert whole.outline is whole.kernel is not None
+    assert lower(text.replace("x[t, :]", "nothing")).outline is None
+
+
 def test_a_size_read_from_a_shape_is_replaced_by_its_name():
     text = text_of(
         SIGNATURE, "for t in ak.grid(x.shape[0]):\n    out[t, :] = x[t, :] + ak.zeros((t, x.shape[-1]), ak.f32)"
