@@ -10,14 +10,9 @@ from agentkern.compiler.driver import CompileRequest, CompileResult, compile_ker
 from agentkern.compiler.schedule import Schedule
 from agentkern.runtime.build import build
 from agentkern.runtime.nvrtc import NvrtcOptions
-from evals.kernel_packs import CORPUS, Built, PackedKernel, cubin_name
+from evals.kernel_packs import CORPUS, FOLDERS, Built, PackedKernel, cubin_name
 
-FILES: Mapping[str, str] = {
-    "vector_add": "elementwise/vector_add/kernel.py",
-    "vector_add_bf16": "elementwise/vector_add/kernel.py",
-    "rms_norm": "norm/rms_norm/kernel.py",
-    "per_token_cast_e4m3": "quant/per_token_cast_e4m3/kernel.py",
-}
+FILES: Mapping[str, str] = {kernel: f"{folder}/kernel.py" for kernel, folder in FOLDERS.items()}
 
 
 def request_of(kernel: str, statics: Mapping[str, int], target: str) -> CompileRequest:

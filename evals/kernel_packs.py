@@ -19,6 +19,16 @@ from agentkern.compiler.ir.core import SizeInfo
 from agentkern.dsl.dtypes import DTYPES
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+FOLDERS: Mapping[str, str] = {
+    "vector_add": "elementwise/vector_add",
+    "vector_add_bf16": "elementwise/vector_add",
+    "rms_norm": "norm/rms_norm",
+    "layer_norm": "norm/layer_norm",
+    "softmax": "softmax/softmax",
+    "silu_and_mul": "activation/silu_and_mul",
+    "per_token_cast_e4m3": "quant/per_token_cast_e4m3",
+}
+"""The corpus's kernels over long rows, with their folders."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,7 @@ BATCHES = (1, 7, 64)
 MOST_SIMULATED = 1 << 22
 EXTENTS = (0, 1, 3, 131, 576, 7168)
 # Sizes that are benchmarked, with random inputs and the default schedule only.
-LARGE: Mapping[str, tuple[Mapping[str, int], ...]] = {
-    "vector_add": ({"N": 4001 * 576}, {"N": 8192 * 7168}),
-    "vector_add_bf16": ({"N": 4001 * 576}, {"N": 8192 * 7168}),
-    "rms_norm": ({"T": 4001, "H": 576}, {"T": 8192, "H": 7168}),
-    "per_token_cast_e4m3": ({"T": 4001, "H": 576}, {"T": 8192, "H": 7168}),
-}
+LARGE: tuple[tuple[int, int], ...] = ((4001, 576), (8192, 7168))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +66,8 @@ def shapes_of(kernel: str) -> Iterator[tuple[dict[str, int], Kind, int]]:
         small = [{"T": t, "H": h} for t, h in itertools.product((0, *BATCHES), EXTENTS)]
     for sizes, kind in itertools.product(small, KINDS):
         yield sizes, kind, SCHEDULES
-    for sizes in LARGE[kernel]:
-        yield dict(sizes), "random", 1
+    for rows, columns in LARGE:
+        yield {"N": rows * columns} if kernel.startswith("vector_add") else {"T": rows, "H": columns}, "random", 1
 
 
 def statics_of(sizes: Mapping[str, int]) -> dict[str, int]:
