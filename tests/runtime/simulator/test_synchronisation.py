@@ -107,7 +107,7 @@ def test_endless_loop_meets_the_time_limit(sample, which):
     start = time.monotonic()
     report = sample("synchronisation").launch("runaway", 1, 32, 0, [words(), which], options)
     assert only(report).kind is FindingKind.TIME_LIMIT
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 def test_grid_without_any_access_meets_the_time_limit(sample):
