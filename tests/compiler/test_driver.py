@@ -174,6 +174,7 @@ def test_phases_stay_within_their_budgets(path: str, dims: dict[str, int]) -> No
     assert best.pop("proofs") < 60
     assert best.pop("schedule") + best.pop("place_layouts") < 60
     assert best.pop("print") < 10
+    assert best.pop("synchronisation") < 60
     assert sum(best.values()) < 60
 
 

@@ -31,7 +31,8 @@ LANES = 32
 ELEMS_PER_THREAD = 32
 MAX_FAST_WARPS = 4
 WARPS = 4
-VECTORS_PER_THREAD = 2  # of element kernels; 1 and 2 reach a copy's speed, 4 and 8 lose 2 to 4 %
+VECTORS_PER_THREAD = 1  # of element kernels over one axis: what a copy reaches; 2 lose 5 %, 4 and 8 more (bf16 sums of 8192x7168)
+VECTORS_OF_ROWS = 2  # of element kernels over several axes, so that a tile has rows for transposed accesses
 CHUNK_ROWS = 2
 COLUMN_CHUNK = 128
 MAX_ELEMS_PER_THREAD = 64
@@ -78,7 +79,9 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     vector = _vector(op, kernel, variant, classes, fast)
     if elems is None:
         reduces = any(inner.name in REDUCTIONS for inner in walk(region.ops))
-        elems = ELEMS_PER_THREAD if reduces else VECTORS_PER_THREAD * vector
+        tiles = [v.type for inner in walk(region.ops) for v in inner.results if isinstance(v.type, TileType)]
+        flat = all(tile.rank <= 1 for tile in tiles)
+        elems = ELEMS_PER_THREAD if reduces else (VECTORS_PER_THREAD if flat else VECTORS_OF_ROWS) * vector
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
     chunk = _chunk(classes, orders, fast)
