@@ -41,6 +41,7 @@ class NvrtcOptions:
             "--std=c++17",
             f"-fmad={'true' if self.contract else 'false'}",
             "--ptxas-options=-v",
+            "--no-cache",  # beside a driver NVRTC keeps results, and a kept one comes without ptxas's report
             *(("-lineinfo",) if self.line_info else ()),
             *(f"-I{folder}" for folder in self.include_folders),
             *self.extra,

