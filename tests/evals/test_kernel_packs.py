@@ -12,7 +12,10 @@ from evals.kernel_builds import FILES, request_of
 from evals.kernel_packs import Built, PackedKernel, abi_from_json, abi_to_json, cubin_name, read_pack, write_pack
 from evals.perf.row_kernels import SHAPES, markdown, sizes_of
 
-STATICS = {"vector_add": {}, "vector_add_bf16": {}, "rms_norm": {"H": 576}, "per_token_cast_e4m3": {"H": 130}}
+STATICS = {
+    name: {} if name.startswith("vector_add") else {"H": 130 if name == "per_token_cast_e4m3" else 576}
+    for name in FILES
+}
 
 
 @pytest.mark.parametrize("kernel", FILES)
