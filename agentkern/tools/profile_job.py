@@ -69,7 +69,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
     work = kernel_work(compiled.kernel, sizes)
     assert work is not None
     timed = Timed(compiled.abi.name, compiled.abi, made.cubin, sizes, request.scalars, request.seed)
-    peers = usable_peers(timed, _peers(request, compiled.abi.name))
+    peers, left_out = usable_peers(timed, _peers(request, compiled.abi.name))
     ceilings = replace(measure_ceilings(), flops_per_s=_flops_per_s())
     subjects = subjects_of(timed, work.bytes_moved, peers)
     ours, copy, empty, *others = measure(subjects, GpuTimer(), Budget(seconds=request.seconds), request.seed)
@@ -90,7 +90,9 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
     too_fast = measured.median_us < impossible_below_us(work, ceilings)
     if too_fast:
         failures.append(f"{measured.median_us:.2f} us is below what any correct program can take")
-    return _result(request, compiled, measured, (ours, copy, others), failures)
+    result = _result(request, compiled, measured, (ours, copy, others), failures)
+    missing = "".join(f"; {name} does not run here: {why}" for name, why in left_out.items())
+    return result.model_copy(update={"summary": result.summary + missing})
 
 
 def _result(

@@ -72,19 +72,24 @@ def load_peer(path: Path, name: str) -> Peer:
     return getattr(module, name)
 
 
-def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> dict[str, Peer]:
-    """Return the peers that run here (torch.compile needs Triton and a C compiler), each called once to warm it."""
+def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> tuple[dict[str, Peer], dict[str, str]]:
+    """Return the peers that run here, each called once to warm it, and why each of the others does not.
+
+    torch.compile needs Triton and a C compiler.
+    """
     given = make_arguments(timed, 0)
     names = [p.name for p in timed.abi.params if not isinstance(p, TensorParam) or p.access in ("in", "inout")]
     found: dict[str, Peer] = {}
+    left_out: dict[str, str] = {}
     for name, peer in peers.items():
         try:
             _called(peer, names)(given)
             torch.cuda.synchronize(timed.device_index)
-        except (RuntimeError, ImportError, NotImplementedError):
+        except (RuntimeError, ImportError) as error:  # NotImplementedError and torch's own errors are RuntimeErrors
+            left_out[name] = next(iter(str(error).splitlines()), type(error).__name__)
             continue
         found[name] = peer
-    return found
+    return found, left_out
 
 
 def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:

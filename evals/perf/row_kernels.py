@@ -15,6 +15,7 @@ import argparse
 import datetime
 import json
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,9 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernel
             for build_row in _rows(packed, kernel, sizes, every_schedule):
                 timed = Timed(kernel, build_row.abi, build_row.cubin(folder), sizes, {})
                 first = build_row.schedule_number == 0
-                usable = usable_peers(timed, peers) if first else {}
+                usable, left_out = usable_peers(timed, peers) if first else ({}, {})
+                for name, why in left_out.items():
+                    print(f"{kernel} {shape}: {name} does not run here: {why}", file=sys.stderr, flush=True)
                 subjects = subjects_of(timed, work.bytes_moved, usable)
                 timings = measure(subjects, timer, Budget(seconds=seconds))
                 rows.append(_row(kernel, shape, build_row, work, ceilings, timings))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
+from agentkern.compiler.abi import KernelAbi, Variant
 from agentkern.runtime.driver import NoDriver, driver
 from agentkern.runtime.timing import Ceilings, Work
 from agentkern.tools.profile import DEFAULT_BYTES, ProfileRequest, profile
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
+from agentkern.tools.profile_measure import Timed, usable_peers
 from agentkern.tools.sources import UsageError
 
 KERNEL = """import agentkern as ak
@@ -112,3 +115,23 @@ def test_a_kernel_is_timed_beside_a_copy() -> None:
     assert result.status == "ok"
     assert result.of_copy is not None
     assert result.runs >= 20
+
+
+def test_a_peer_that_does_not_run_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def runs() -> None:
+        return None
+
+    def needs_a_compiler() -> None:
+        raise RuntimeError("no C compiler\nand a long trace")
+
+    def is_wrong() -> None:
+        raise TypeError("a bug of the peer")
+
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)
+    monkeypatch.setattr("agentkern.tools.profile_measure.make_arguments", lambda timed, number: {})
+    timed = Timed("k", KernelAbi("k", (), (), (), (), Variant()), b"", {}, {})
+    found, left_out = usable_peers(timed, {"torch": runs, "torch.compile": needs_a_compiler})
+    assert found == {"torch": runs}
+    assert left_out == {"torch.compile": "no C compiler"}
+    with pytest.raises(TypeError):
+        usable_peers(timed, {"torch": is_wrong})

@@ -35,8 +35,8 @@ def product(a: IndexRange, b: IndexRange) -> IndexRange:
         corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high) if x is not None and y is not None]
         return IndexRange(min(corners), max(corners))
     if a.low is not None and b.low is not None and a.low >= 0 and b.low >= 0:
-        unbounded = a.high is None or b.high is None
-        return IndexRange(a.low * b.low, None if unbounded else a.high * b.high)  # type: ignore[operator]
+        high = None if a.high is None or b.high is None else a.high * b.high
+        return IndexRange(a.low * b.low, high)
     for number, other in ((a, b), (b, a)):
         if number.low is not None and number.low == number.high:
             scale = number.low

@@ -33,7 +33,10 @@ def _mbarrier_wait(name: str, ptx: str, note: str, min_target: int) -> Instructi
 
 def mbarrier_rows() -> tuple[Instruction, ...]:
     """Rows of barriers in shared memory, 8 bytes each."""
-    parity = "whether the phase of this parity has ended (a fresh barrier's phase has parity 0)"
+    return _mbarrier_lifetime_rows() + _mbarrier_arrive_rows() + _mbarrier_wait_rows()
+
+
+def _mbarrier_lifetime_rows() -> tuple[Instruction, ...]:
     return (
         Instruction(
             "ak_mbarrier_init",
@@ -60,6 +63,11 @@ def mbarrier_rows() -> tuple[Instruction, ...]:
             "make barriers just started known to the cluster and to asynchronous copies",
             min_target=90,
         ),
+    )
+
+
+def _mbarrier_arrive_rows() -> tuple[Instruction, ...]:
+    return (
         Instruction(
             "ak_mbarrier_arrive",
             "mbarrier",
@@ -87,6 +95,12 @@ def mbarrier_rows() -> tuple[Instruction, ...]:
             "one arrival at the same barrier of block `cta` of the cluster",
             min_target=90,
         ),
+    )
+
+
+def _mbarrier_wait_rows() -> tuple[Instruction, ...]:
+    parity = "whether the phase of this parity has ended (a fresh barrier's phase has parity 0)"
+    return (
         _mbarrier_wait("ak_mbarrier_test_wait", "mbarrier.test_wait.parity.shared::cta.b64", parity, 80),
         _mbarrier_wait(
             "ak_mbarrier_try_wait", "mbarrier.try_wait.parity.shared::cta.b64", f"{parity}; may sleep until it has", 90
