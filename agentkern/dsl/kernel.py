@@ -6,11 +6,12 @@ import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 # The launcher lives above this layer and needs packages that a kernel file must not import:
 # it is looked up at the first call.
 LAUNCHER = "agentkern.runtime.call"
+Helper = TypeVar("Helper", bound=Callable[..., object])
 
 
 class Kernel:
@@ -53,3 +54,8 @@ def compile(kernel: Kernel, *, schedule: Any = None, **fixed: float) -> Callable
 def kernel(function: Callable[..., object]) -> Kernel:
     """Mark a function as a kernel."""
     return Kernel(function)
+
+
+def inline(function: Helper) -> Helper:
+    """Mark a function as a helper: kernels of its file may call it, and its body stands in the place of each call."""
+    return function

@@ -6,6 +6,7 @@ import ast
 import difflib
 from typing import NoReturn
 
+from agentkern.compiler.frontend.inline import call_helper
 from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER
 from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering, Rejected
 from agentkern.compiler.frontend.methods import handle_attribute, method
@@ -13,6 +14,7 @@ from agentkern.compiler.frontend.operations import OPERATIONS, call
 from agentkern.compiler.frontend.operators import handle_binary, handle_bool_op, handle_compare, handle_unary
 from agentkern.compiler.frontend.source import Located
 from agentkern.compiler.frontend.subscripts import handle_subscript
+from agentkern.compiler.frontend.tuples import handle_tuple
 from agentkern.compiler.frontend.values import (
     NOTHING,
     Extent,
@@ -23,7 +25,6 @@ from agentkern.compiler.frontend.values import (
     PythonName,
     Text,
     Tile,
-    Tuple,
     TypeName,
     describe,
 )
@@ -31,7 +32,19 @@ from agentkern.diagnostics import Edit, Fix
 from agentkern.dsl.dtypes import DTYPES
 
 # Names of agentkern that are neither operations nor dtypes nor numbers.
-STRUCTURE = ("In", "Out", "kernel", "grid", "each", "static_int", "static_bool", "static_float", "Kernel", "compile")
+STRUCTURE = (
+    "In",
+    "Out",
+    "kernel",
+    "inline",
+    "grid",
+    "each",
+    "static_int",
+    "static_bool",
+    "static_float",
+    "Kernel",
+    "compile",
+)
 NUMBERS = {"inf": float("inf"), "nan": float("nan")}
 PUBLIC = (*OPERATIONS, *DTYPES, *NUMBERS, *STRUCTURE)
 
@@ -140,15 +153,25 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")
         case PythonName(name, "builtin"):
             _builtin(lw, name, node)
+        case PythonName(name, "inline"):
+            return call_helper(lw, name, node)
         case PythonName(name, kind):
-            instead = "write its statements in place" if kind == "function" else "launch kernels one after another"
-            lw.fail("AK109", node, name=name, instead=instead)
+            instead = "mark it `@ak.inline`" if kind == "function" else "launch kernels one after another"
+            lw.fail("AK109", node, name=name, instead=instead, fixes=_mark_inline(lw, name))
         case TypeName(dtype):
             _constructor(lw, dtype.name, node)
         case other:
             lw.fail(
                 "AK223", node.func, what=describe(other), operation="a call", hint_text="call operations: `ak.sum(x)`"
             )
+
+
+def _mark_inline(lw: Lowering, name: str) -> tuple[Fix, ...]:
+    function = lw.functions.get(name)
+    if function is None or function.decorator_list or not lw.prefix:
+        return ()
+    at = (function.lineno, 1)
+    return (Fix("mark the function as a helper", (Edit(at, at, f"@{lw.prefix}inline\n"),)),)
 
 
 def _builtin(lw: Lowering, name: str, node: ast.Call) -> NoReturn:
@@ -172,11 +195,6 @@ def _constructor(lw: Lowering, name: str, node: ast.Call) -> NoReturn:
         )
         fixes = (Fix(f"convert with `.to(ak.{name})`", edits),)
     lw.fail("AK109", node, name=f"ak.{name}", instead=f"convert with `.to(ak.{name})`", fixes=fixes)
-
-
-def _tuple(lw: Lowering, node: ast.expr) -> FrontValue:
-    assert isinstance(node, ast.Tuple)
-    return Tuple(tuple(lw.need(*node.elts)))
 
 
 def condition(lw: Lowering, node: ast.expr) -> bool:
@@ -221,6 +239,6 @@ HANDLERS: dict[type[ast.expr], ExpressionHandler] = {
     ast.Compare: handle_compare,
     ast.BoolOp: handle_bool_op,
     ast.IfExp: _if_expression,
-    ast.Tuple: _tuple,
+    ast.Tuple: handle_tuple,
     ast.expr: _unsupported,
 }

@@ -1,29 +1,21 @@
-"""Loops: `ak.grid`, and `range` over compile-time numbers, which is unrolled."""
+"""`ak.grid`: its axes, its variables, its body as a region."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
-from agentkern.compiler.frontend.expressions import public_value
-from agentkern.compiler.frontend.later import LATER
 from agentkern.compiler.frontend.lowering import I64, GridState, Lowering, Poisoned, Rejected
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.sinking import sink
 from agentkern.compiler.frontend.values import (
     NOTHING,
-    POISON,
     BlockVar,
     Extent,
-    FrontValue,
     Function,
     Module,
     Nothing,
     Number,
-    Poison,
-    PythonName,
     Tile,
     Tuple,
     describe,
@@ -31,8 +23,6 @@ from agentkern.compiler.frontend.values import (
 from agentkern.compiler.ir.core import Op, Region, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import BlockType, TileType
-
-MAX_UNROLLED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,109 +33,6 @@ class Axis:
     extent: int | Dim
     block: int | None
     each: bool
-
-
-def handle_for(lw: Lowering, node: ast.stmt) -> None:
-    """A loop. Errors: AK105, AK120, AK121, AK408, AK409, AK601."""
-    assert isinstance(node, ast.For)
-    if node.orelse:
-        forget(lw, node)
-        lw.fail("AK105", node.orelse[0], what="`else` of a loop", instead="write its statements behind the loop")
-    call = node.iter
-    if not isinstance(call, ast.Call):
-        _over_tuple(lw, node)
-        return
-    match _callee(lw, call.func):
-        case Function("grid"):
-            _grid(lw, node, call)
-        case PythonName("range"):
-            _range(lw, node, call)
-        case Poison():
-            forget(lw, node)
-        case _:
-            _not_a_loop(lw, node)
-
-
-def _callee(lw: Lowering, node: ast.expr) -> object:
-    if isinstance(node, ast.Attribute) and isinstance(lw.evaluate(node.value), Module):
-        if node.attr in LATER:
-            lw.diagnostics.append(lw.diagnostic("AK601", node, name=f"ak.{node.attr}", instead=LATER[node.attr]))
-            return POISON
-        return public_value(lw, node.attr, node)
-    return lw.evaluate(node)
-
-
-def _over_tuple(lw: Lowering, node: ast.For) -> None:
-    match lw.evaluate(node.iter):
-        case Tuple(items):
-            _unroll(lw, node, items)
-        case Poison():
-            forget(lw, node)
-        case _:
-            _not_a_loop(lw, node)
-
-
-def _unroll(lw: Lowering, node: ast.For, items: Sequence[FrontValue]) -> None:
-    """The body once per value."""
-    if len(items) > MAX_UNROLLED:
-        forget(lw, node)
-        lw.fail("AK409", node.iter, count=len(items), limit=MAX_UNROLLED)
-    if not isinstance(node.target, ast.Name):
-        forget(lw, node)
-        lw.fail("AK121", node.target, reason="an unrolled loop has one variable", hint="write one name")
-    for item in items:
-        lw.bind(node.target.id, item)
-        lw.run(node.body)
-
-
-def _not_a_loop(lw: Lowering, node: ast.For) -> NoReturn:
-    forget(lw, node)
-    instead = "loops are `for t in ak.grid(T):`, or `range` over a compile-time number"
-    lw.fail("AK105", node.iter, what=f"a loop over `{lw.source.text_of(node.iter)}`", instead=instead)
-
-
-def _range(lw: Lowering, node: ast.For, call: ast.Call) -> None:
-    values = [lw.evaluate(item) for item in call.args]
-    if any(isinstance(value, Poison) for value in values) or call.keywords or not 1 <= len(values) <= 3:
-        forget(lw, node)
-        if call.keywords or not 1 <= len(values) <= 3:
-            lw.fail("AK122", call, name="range", reason="it takes one to three numbers", form="range(lo, hi, step)")
-        raise Poisoned
-    numbers: list[int] = []
-    if len(values) == 1 and lw.grid is None and isinstance(values[0], Extent) and not values[0].static:
-        # A grid is meant: say so, and go on as if it were written.
-        _report_run_time_range(lw, call, call.args[0])
-        _grid(lw, node, call)
-        return
-    for value, item in zip(values, call.args, strict=True):
-        if not isinstance(value, Number) or isinstance(value.value, bool) or not isinstance(value.value, int):
-            forget(lw, node)
-            _range_of_run_time(lw, node, call, item, value)
-        else:
-            numbers.append(value.value)
-    if len(numbers) == 3 and numbers[2] == 0:
-        lw.fail("AK504", call, reason="a step of 0")
-    steps = range(*numbers)
-    if len(steps) > MAX_UNROLLED:
-        forget(lw, node)
-        lw.fail("AK409", call, count=len(steps), limit=MAX_UNROLLED)
-    _unroll(lw, node, [Number(number) for number in steps])
-
-
-def _range_of_run_time(lw: Lowering, node: ast.For, call: ast.Call, item: ast.expr, value: object) -> None:
-    text = lw.source.text_of(item)
-    if isinstance(value, Extent) and value.static:
-        name = next(iter(lw.open_sizes(item)), text)
-        lw.fail("AK803", item, name=name)
-    if not isinstance(value, Extent | Tile):
-        what = "the bound of `range`"
-        lw.fail("AK218", item, what=what)
-    lw.fail("AK408", call, what=text)
-
-
-def _report_run_time_range(lw: Lowering, call: ast.Call, item: ast.expr) -> None:
-    fixes = (lw.source.replace(call.func, f"{lw.prefix}grid", "make it a grid"),) if lw.prefix else ()
-    lw.diagnostics.append(lw.diagnostic("AK408", call, what=lw.source.text_of(item), fixes=fixes))
 
 
 def _targets(lw: Lowering, node: ast.For, n_extents: int) -> list[ast.Name]:
@@ -227,10 +114,11 @@ def _blocks(lw: Lowering, call: ast.Call, n_extents: int) -> list[int | None]:
     return [_block_size(lw, item, at) for item, at in zip(value.items, nodes, strict=True)]
 
 
-def _grid(lw: Lowering, node: ast.For, call: ast.Call) -> None:
-    if lw.grid is not None:
+def lower_grid(lw: Lowering, node: ast.For, call: ast.Call) -> None:
+    """A grid. Errors: AK120, AK121, AK215, AK604."""
+    if lw.grid is not None or lw.calls:
         forget(lw, node)
-        lw.fail("AK120", node.iter, what="grid")
+        lw.fail("AK120", node.iter, what="helper" if lw.calls else "grid")
     try:
         axes = _axes(lw, node, call)
     except (Rejected, Poisoned):

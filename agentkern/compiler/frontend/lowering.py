@@ -40,6 +40,14 @@ class TooLarge(Exception):
     """Unwinds the whole kernel when it exceeds the limit on operations."""
 
 
+class Returned(Exception):
+    """Unwinds a helper's body with the value that it returns."""
+
+    def __init__(self, value: FrontValue) -> None:
+        super().__init__()
+        self.value = value
+
+
 ExpressionHandler = Callable[["Lowering", ast.expr], FrontValue]
 StatementHandler = Callable[["Lowering", ast.stmt], None]
 
@@ -56,6 +64,14 @@ class GridState:
     bound: set[str] = field(default_factory=set)
     names: tuple[str, ...] = ()
     call: ast.Call | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HelperCall:
+    """A helper function that is being lowered in the place of its call."""
+
+    name: str
+    node: ast.Call
 
 
 def _divisions(extent: int | Dim) -> list[FloorDiv]:
@@ -99,6 +115,11 @@ class Lowering:
         self.imported: set[str] = set()
         # Names that a grid bound: they end with it.
         self.ended: set[str] = set()
+        # Functions of the file: those that kernels may call, and the others.
+        self.helpers: dict[str, ast.FunctionDef] = {}
+        self.functions: dict[str, ast.FunctionDef] = {}
+        # Helper calls being lowered, outermost first.
+        self.calls: tuple[HelperCall, ...] = ()
 
     # Diagnostics
 
@@ -112,7 +133,8 @@ class Lowering:
         hint: str | None = None,
         **fields: object,
     ) -> Diagnostic:
-        """A diagnostic at a node."""
+        """A diagnostic at a node; inside a helper, with a label at each call that led there."""
+        labels = (*labels, *(self.label(call.node, f"`{call.name}` is called here") for call in self.calls))
         return error(code, self.source.span(node), fixes=fixes, labels=labels, hint=hint, **fields)
 
     def fail(
@@ -180,7 +202,7 @@ class Lowering:
         for scope in reversed(self.scopes):
             if name in scope:
                 value = scope[name]
-                if self.grid is not None and name not in self.grid.bound:
+                if self.grid is not None and not self.calls and name not in self.grid.bound:
                     self.grid.outer.add(name)
                 if isinstance(value, Extent):
                     self.use_sizes(value.extent)
@@ -192,7 +214,7 @@ class Lowering:
     def bind(self, name: str, value: FrontValue) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = value
-        if self.grid is not None:
+        if self.grid is not None and not self.calls:
             self.grid.bound.add(name)
         if isinstance(value, Tile) and value.value.name is None and name.isascii():
             value.value.name = name

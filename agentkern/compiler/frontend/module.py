@@ -147,10 +147,14 @@ def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
         isinstance(d, ast.Attribute | ast.Name) and ast.unparse(d).endswith("inline") for d in node.decorator_list
     )
     is_kernel = bool(values) and not helper
+    lw.functions[node.name] = node
+    if helper and Function("inline") in values:
+        lw.helpers[node.name] = node
     if _is_defined(lw, node.name):
         what = "kernel" if node.name in kernels else "name at module level"
         lw.diagnostics.append(error("AK114", lw.header(node), name=node.name, what=what))
-    lw.bind(node.name, PythonName(node.name, "kernel" if is_kernel else "function"))
+    kind = "kernel" if is_kernel else "inline" if node.name in lw.helpers else "function"
+    lw.bind(node.name, PythonName(node.name, kind))
     if is_kernel:
         kernels[node.name] = node
 
@@ -158,6 +162,8 @@ def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
 def _decorator(lw: Lowering, node: ast.expr) -> FrontValue:
     callee = node.func if isinstance(node, ast.Call) else node
     value = lw.evaluate(callee)
+    if value == Function("inline") and not isinstance(node, ast.Call):
+        return value
     if value == Function("kernel") and isinstance(node, ast.Call):
         fixes = (lw.source.replace(node, lw.source.exact(callee), "leave the parentheses out"),)
         if node.args or node.keywords:

@@ -23,7 +23,7 @@ from agentkern.compiler.frontend.conversion import (
 from agentkern.compiler.frontend.folding import FoldError, fold
 from agentkern.compiler.frontend.lowering import I64, Lowering
 from agentkern.compiler.frontend.source import Located
-from agentkern.compiler.frontend.values import Extent, FrontValue, Number, Tile
+from agentkern.compiler.frontend.values import Extent, FrontValue, Nothing, Number, Tile
 from agentkern.compiler.ir.types import TileType
 from agentkern.diagnostics import Edit, Fix
 from agentkern.dsl.dtypes import DTYPES, DType
@@ -213,7 +213,9 @@ def handle_compare(lw: Lowering, node: ast.expr) -> FrontValue:
     if any(isinstance(o, ast.In | ast.NotIn) for o in node.ops):
         lw.fail("AK106", node, what="`in`", instead="compare with each value and join with `|`")
     if any(isinstance(o, ast.Is | ast.IsNot) for o in node.ops):
-        lw.need(node.left)
+        value, other = lw.need_one(node.left), node.comparators[0]
+        if len(node.ops) == 1 and isinstance(other, ast.Constant) and other.value is None:
+            return Number(isinstance(value, Nothing) == isinstance(op, ast.Is))
         lw.fail("AK106", node, what="`is`", instead="compare values with `==`")
     values = lw.need(node.left, *node.comparators)
     nodes = [node.left, *node.comparators]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 
 from agentkern.compiler.frontend.expressions import condition
-from agentkern.compiler.frontend.grids import handle_for
 from agentkern.compiler.frontend.later import STATEMENTS
-from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected, StatementHandler
+from agentkern.compiler.frontend.loops import handle_for
+from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected, Returned, StatementHandler
 from agentkern.compiler.frontend.operators import operate
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.subscripts import store
-from agentkern.compiler.frontend.values import POISON, FrontValue, Poison, Tensor, Tile, Tuple, describe
+from agentkern.compiler.frontend.values import NOTHING, POISON, FrontValue, Poison, Tensor, Tile, Tuple, describe
 
 
 def _rebind(lw: Lowering, target: ast.Name, value: FrontValue) -> None:
     """Bind a name; in a grid, one whose earlier value the body has used would carry it on. Errors: AK410."""
-    grid = lw.grid
+    grid = lw.grid if not lw.calls else None
     carried = grid is not None and target.id in grid.outer and target.id not in grid.bound
     lw.bind(target.id, value)
     if carried and not isinstance(value, Poison):
@@ -148,6 +148,14 @@ def _expression(lw: Lowering, node: ast.stmt) -> None:
     lw.fail("AK119", node)
 
 
+def _return(lw: Lowering, node: ast.stmt) -> None:
+    """The end of a helper's body. Errors: AK105 in a kernel."""
+    assert isinstance(node, ast.Return)
+    if not lw.calls:
+        _unsupported(lw, node)
+    raise Returned(NOTHING if node.value is None else lw.evaluate(node.value))
+
+
 def _pass(lw: Lowering, node: ast.stmt) -> None:
     del lw, node
 
@@ -168,5 +176,6 @@ HANDLERS: dict[type[ast.stmt], StatementHandler] = {
     ast.If: _if,
     ast.Expr: _expression,
     ast.Pass: _pass,
+    ast.Return: _return,
     ast.stmt: _unsupported,
 }

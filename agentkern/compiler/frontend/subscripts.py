@@ -22,6 +22,7 @@ from agentkern.compiler.frontend.conversion import (
 )
 from agentkern.compiler.frontend.lowering import I64, Lowering
 from agentkern.compiler.frontend.source import Located
+from agentkern.compiler.frontend.tuples import tuple_item
 from agentkern.compiler.frontend.values import (
     BlockVar,
     Extent,
@@ -372,19 +373,9 @@ def handle_subscript(lw: Lowering, node: ast.expr) -> FrontValue:
         case Tile() as tile:
             return subscript_tile(lw, tile, node)
         case Tuple(items):
-            return _tuple_item(lw, items, node)
+            return tuple_item(lw, items, node)
         case other:
             hint = "tensors and tiles have subscripts"
             if isinstance(other, Text):
                 hint = "strings have no use in kernels"
             lw.fail("AK223", node.value, what=describe(other), operation="[...]", hint_text=hint)
-
-
-def _tuple_item(lw: Lowering, items: tuple[FrontValue, ...], node: ast.Subscript) -> FrontValue:
-    match lw.need_one(node.slice) if not isinstance(node.slice, ast.Slice) else Nothing():
-        case Number(int() as number) if -len(items) <= number < len(items):
-            return items[number]
-        case Number(int() as number):
-            lw.fail("AK222", node.slice, position=number, axis=0, shape=f"({len(items)},)")
-        case _:
-            lw.fail("AK218", node.slice, what="the position in a tuple")

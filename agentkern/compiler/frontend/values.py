@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agentkern.compiler.ir import dims
@@ -104,9 +104,14 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple of values."""
+    """A tuple of values; `leaves` counts those inside inner tuples too."""
 
     items: tuple[FrontValue, ...]
+    leaves: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        leaves = sum(item.leaves if isinstance(item, Tuple) else 1 for item in self.items)
+        object.__setattr__(self, "leaves", leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class PythonName:
     """A name that exists in Python but is no value of the language: a builtin, a function of the file."""
 
     name: str
-    kind: Literal["builtin", "function", "kernel"]
+    kind: Literal["builtin", "function", "inline", "kernel"]
 
 
 @dataclass(frozen=True, slots=True)
