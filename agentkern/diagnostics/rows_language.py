@@ -119,6 +119,17 @@ ACCESSES = (
         "`{name}` is a tile: its elements cannot be assigned",
         "make a new value: `{name} = ak.where(..., ..., {name})`",
     ),
+    proof(
+        "AK331",
+        "`{statement}` may have too few elements: {reason}",
+        'promise that there are enough: `ak.dim("N", min=...)`',
+    ),
+    proof(
+        "AK332",
+        "`{statement}` could not be shown to have enough elements",
+        'promise that there are enough: `ak.dim("N", min=...)`',
+        "unproved",
+    ),
 )
 
 BLOCKS = (

@@ -201,6 +201,16 @@ def absmax(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
     raise not_executed("absmax")
 
 
+def argmax(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Index of the largest over axes, i64, row-major; the smallest of equals; NaN is the largest, -0 equals +0."""
+    raise not_executed("argmax")
+
+
+def argmin(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
+    """Index of the smallest over axes, i64, row-major; the smallest of equals; NaN is the largest, -0 equals +0."""
+    raise not_executed("argmin")
+
+
 def any(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
     """Whether some bool holds over axes."""
     raise not_executed("any")

@@ -66,6 +66,13 @@ def _index(op: Op, operands: list[IndexRange]) -> IndexRange:
     return IndexRange(0, block.extent - 1 if isinstance(block.extent, int) else LARGEST_SIZE)
 
 
+def _positions(op: Op, operands: list[IndexRange]) -> IndexRange:
+    type_ = op.result.type
+    assert isinstance(type_, TileType)
+    extent = type_.shape[0]
+    return IndexRange(0, extent - 1 if isinstance(extent, int) else LARGEST_SIZE)
+
+
 def _bits(op: Op, operands: list[IndexRange]) -> IndexRange:
     highs = [o.high for o in operands if o.low is not None and o.low >= 0 and o.high is not None]
     return IndexRange(0, min(highs)) if highs else IndexRange(None, None)
@@ -98,6 +105,9 @@ RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
     "shr": _shifted,
     "where": lambda op, o: _joined(o[1], o[2]),
     "index": _index,
+    "arange": _positions,
+    "argmax": lambda op, o: IndexRange(0, LARGEST_SIZE),
+    "argmin": lambda op, o: IndexRange(0, LARGEST_SIZE),
     "cast": _same,
     "broadcast": _same,
     "reshape": _same,

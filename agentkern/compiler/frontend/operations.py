@@ -212,7 +212,7 @@ OPERATIONS: dict[str, Operation] = {
     **{name: _larger(name) for name in ("maximum", "minimum")},
     **{
         name: Operation(form(f"ak.{name}(x, axis=None, keepdims=False)"), reduction(name))
-        for name in ("sum", "prod", "mean", "max", "min", "absmax", "any", "all")
+        for name in ("sum", "prod", "mean", "max", "min", "absmax", "any", "all", "argmax", "argmin")
     },
     "where": Operation(form("ak.where(condition, a, b)"), _where),
     "fma": Operation(form("ak.fma(a, b, c)"), _fma),

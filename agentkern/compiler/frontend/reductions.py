@@ -6,11 +6,13 @@ import ast
 from collections.abc import Callable
 
 from agentkern.compiler.frontend.arguments import Argument
-from agentkern.compiler.frontend.conversion import as_tile, cast, fix_cast
-from agentkern.compiler.frontend.lowering import Lowering
+from agentkern.compiler.frontend.conversion import as_tile, cast, constant, fix_cast
+from agentkern.compiler.frontend.lowering import I64, Lowering
 from agentkern.compiler.frontend.operators import Domain, check_domain, unary
 from agentkern.compiler.frontend.shapes import axes_of
 from agentkern.compiler.frontend.values import Extent, FrontValue, Nothing, Number, Tile
+from agentkern.compiler.ir.order_ops import ARGUMENTS
+from agentkern.compiler.ir.types import TileType
 from agentkern.dsl.dtypes import DTYPES
 
 _DOMAINS: dict[str, Domain] = {"mean": "float"}
@@ -50,11 +52,15 @@ def reduction(name: str) -> Callable[[Lowering, dict[str, Argument], ast.Call], 
             if block is not None:
                 at = node if axis is None or isinstance(axis.value, Nothing) else axis.node
                 lw.fail("AK403", at, operation=f"ak.{name}", axis=k, block=block.name)
+        argument = name in ARGUMENTS
         if not axes:
+            if argument:
+                return constant(lw, I64, 0, node)
             return unary(lw, "abs", "number", tile, x.node, node) if name == "absmax" else tile
         shape = tuple(1 if k in axes else e for k, e in enumerate(tile.shape) if keepdims or k not in axes)
         attrs = {"axes": axes, "keepdims": keepdims}
-        return Tile(lw.emit(name, (tile.value,), tile.type.with_shape(shape), node, attrs))
+        type_ = TileType(I64 if argument else tile.dtype, shape)
+        return Tile(lw.emit(name, (tile.value,), type_, node, attrs))
 
     return rule
 
@@ -70,6 +76,8 @@ def _checked(lw: Lowering, name: str, tile: Tile, node: ast.expr) -> Tile:
         if name == "sum":
             return cast(lw, tile, DTYPES["i32"], node)
         hint = f"use `ak.{'all' if name == 'min' else 'any'}`, or convert: `.to(ak.i32)`"
+        if name in ARGUMENTS:
+            hint = "convert it to a number: `.to(ak.i32)`"
         fixes = fix_cast(lw, node, DTYPES["i32"])
         lw.fail("AK206", node, operation=f"ak.{name}", got="bool", hint_text=hint, fixes=fixes)
     check_domain(lw, _DOMAINS.get(name, "number"), tile, node, f"ak.{name}")

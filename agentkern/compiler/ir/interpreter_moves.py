@@ -74,6 +74,10 @@ def _index(op: Op, frame: Frame) -> Raw:
     return np.arange(block.start, block.stop, dtype=np.int64)
 
 
+def _arange(op: Op, frame: Frame) -> Raw:
+    return np.arange(frame.shape(result_type(op).shape)[0], dtype=np.int64)
+
+
 def _ordinal(op: Op, frame: Frame) -> Raw:
     return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
 
@@ -139,6 +143,7 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "slice": _slice,
     "extend": _extend,
     "index": _index,
+    "arange": _arange,
     "ordinal": _ordinal,
     "start": _start,
     "end": _end,

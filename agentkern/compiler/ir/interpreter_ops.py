@@ -9,7 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agentkern.compiler.ir import reference_casts, reference_functions, reference_math, reference_reductions
+from agentkern.compiler.ir import (
+    reference_casts,
+    reference_functions,
+    reference_math,
+    reference_orders,
+    reference_reductions,
+)
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.function_table import FUNCTIONS
 from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, canonical_nan, decode, encode
@@ -166,4 +172,6 @@ REDUCE: dict[str, ReduceFunction] = {
     "absmax": _order_free(reference_reductions.absmax_over),
     "any": _any,
     "all": _all,
+    "argmax": reference_orders.argmax_over,
+    "argmin": reference_orders.argmin_over,
 }

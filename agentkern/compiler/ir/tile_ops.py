@@ -9,6 +9,7 @@ operations are equal: broadcasting is an operation of its own. Subscripts of `lo
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
+from agentkern.compiler.ir.order_ops import ORDER_ROWS, reduced_wrongly
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
@@ -137,18 +138,6 @@ def _slice(op: Op) -> str | None:
     return None
 
 
-def _reduce(op: Op) -> str | None:
-    axes, keepdims = op.attrs["axes"], op.attrs["keepdims"]
-    assert isinstance(axes, tuple)
-    source = _tile(op)
-    if any(not isinstance(a, int) or not 0 <= a < source.rank for a in axes) or list(axes) != sorted(set(axes)):
-        return f"axes {list(axes)} are not sorted axes of rank {source.rank}"
-    want = tuple(1 if k in axes else e for k, e in enumerate(source.shape) if keepdims or k not in axes)
-    if _result(op).shape != want:
-        return f"the result has shape {list(_result(op).shape)}, not {list(want)}"
-    return None
-
-
 def _subscript(op: Op, tensor: TensorType, first_index: int) -> str | None:
     index = op.attrs["index"]
     assert isinstance(index, tuple)
@@ -252,7 +241,9 @@ def _rows() -> list[OpSpec]:
     rows += [_row(n, 1, _floating, f"`{n}` of a float tile", *element) for n in UNARY_FLOAT]
     rows += [_row(n, 1, _function, f"{DEFINITIONS[n].formula}, in f32", *element) for n in FUNCTIONS]
     rows += [_row(n, 1, _predicate, f"`{n}` of a float tile", "elementwise") for n in CLASSIFY]
-    rows += [_row(n, 1, _reduce, f"`{n}` over axes", "arithmetic", axes=True, keepdims=True) for n in REDUCTIONS]
+    rows += [
+        _row(n, 1, reduced_wrongly, f"`{n}` over axes", "arithmetic", axes=True, keepdims=True) for n in REDUCTIONS
+    ]
     return [
         *rows,
         _row("not", 1, _integral, "bitwise complement; of bool, negation", "elementwise"),
@@ -277,4 +268,4 @@ def _rows() -> list[OpSpec]:
     ]
 
 
-TILE_OPS: dict[str, OpSpec] = {row.name: row for row in _rows()}
+TILE_OPS: dict[str, OpSpec] = {row.name: row for row in (*_rows(), *ORDER_ROWS)}

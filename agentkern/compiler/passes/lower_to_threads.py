@@ -62,7 +62,7 @@ class _Region:
 
     def is_loop(self, op: Op) -> bool:
         """Whether an operation is one of a loop over registers."""
-        if op.name == "index":
+        if op.name in ("index", "arange"):
             return True
         if "elementwise" not in op.spec.traits:
             return False

@@ -38,7 +38,7 @@ def _one_by_one(op: Op, axes: tuple[int, ...], builder: Builder) -> Value:
     return value
 
 
-def _written_blocks(kernel: Kernel) -> dict[str, int]:
+def written_blocks(kernel: Kernel) -> dict[str, int]:
     """The written size of every block variable that has one, by the name of its present extent."""
     types = [arg.type for op in walk(kernel.body) for region in op.regions for arg in region.args]
     return {t.name: t.block for t in types if isinstance(t, BlockType) and t.block is not None}
@@ -100,5 +100,5 @@ def _rule(op: Op, blocks: Mapping[str, int], builder: Builder) -> tuple[Value, .
 
 def split_reductions(kernel: Kernel) -> Kernel:
     """One axis for every reduction."""
-    blocks = _written_blocks(kernel)
+    blocks = written_blocks(kernel)
     return rewrite(kernel, lambda op, builder: _rule(op, blocks, builder))

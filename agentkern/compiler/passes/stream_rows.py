@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentkern.compiler.analysis.axes import AxisClasses
+from agentkern.compiler.analysis.axes import AxisClasses, reshape_groups
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
@@ -19,7 +19,14 @@ from agentkern.compiler.passes.grid_axes import access_of, grid_classes, wide_cl
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
 
-_REGROUPS = ("reshape", "slice")
+
+def _regroups(op: Op) -> bool:
+    """Whether an operation cuts or joins axes; a reshape that only adds or drops axes of extent 1 does not."""
+    if op.name != "reshape":
+        return op.name == "slice"
+    source, result = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(result, TileType)
+    return any(len(old) > 1 or len(new) > 1 for old, new in reshape_groups(source.shape, result.shape))
 
 
 def _wide_class(op: Op, classes: AxisClasses) -> int | None:
@@ -163,7 +170,7 @@ class _Chunk:
 
     def make(self, op: Op, value: Value) -> Value:
         """One long value; its long operands are made."""
-        if op.name in _REGROUPS:
+        if _regroups(op):
             raise UnsupportedError(
                 f"`{op.name}` of an axis too long to keep on the chip",
                 "make the axis a grid axis with `block=`",
@@ -174,6 +181,8 @@ class _Chunk:
         if op.name == "load":
             operands, attrs = self.subscript(op, operands)
         self.builder.location = op.location
+        if op.name == "arange":
+            return self.builder.value("index", (self.block,), self.type(value), None, value.name)
         return self.builder.value(op.name, operands, self.type(value), attrs, value.name)
 
     def store(self, op: Op) -> None:

@@ -10,6 +10,7 @@ REFUTED: dict[Kind, str] = {
     "disjoint": "AK303",
     "coverage": "AK305",
     "division": "AK307",
+    "extent": "AK331",
     "reads": "AK312",
 }
 UNKNOWN: dict[Kind, str] = {
@@ -17,6 +18,7 @@ UNKNOWN: dict[Kind, str] = {
     "disjoint": "AK304",
     "coverage": "AK306",
     "division": "AK308",
+    "extent": "AK332",
     "reads": "AK312",
 }
 

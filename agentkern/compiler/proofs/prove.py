@@ -21,6 +21,7 @@ from agentkern.compiler.proofs.arithmetic import (
 from agentkern.compiler.proofs.bounds import bounds_obligations
 from agentkern.compiler.proofs.coverage import coverage_obligations
 from agentkern.compiler.proofs.disjoint import disjoint_obligations, read_obligations
+from agentkern.compiler.proofs.least_extents import extent_obligations
 from agentkern.compiler.proofs.obligation import Obligation, decide
 from agentkern.compiler.proofs.records import ProofRecord, ProofReport
 from agentkern.compiler.proofs.violation import Form
@@ -40,6 +41,7 @@ def obligations(facts: KernelFacts) -> Iterator[Obligation]:
     yield from read_obligations(facts)
     yield from coverage_obligations(facts)
     yield from division_obligations(facts)
+    yield from extent_obligations(facts)
     yield from overflow_obligations(facts)
     yield from alignment_obligations(facts)
 

@@ -104,6 +104,13 @@ CASES = [
         "shape",
         "%z = sum(%a) {axes = [1], keepdims = true} : tile<f32, [%t, 1]>",
     ),
+    (
+        "argmax",
+        "%z = argmax(%a) {axes = [1], keepdims = false} : tile<i32, [%t]>",
+        "i64",
+        "%z = argmax(%a) {axes = [1], keepdims = false} : tile<i64, [%t]>",
+    ),
+    ("arange", "%z = arange() : tile<i64, [2, T]>", "result", "%z = arange() : tile<i64, [T]>"),
     ("index", "%z = index(%t) : tile<i32, [%t]>", "result", "%z = index(%t) : tile<i64, [%t]>"),
     ("index", "%z = index(%i) : tile<i64, [%t]>", "not a block", "%z = index(%w) : tile<i64, [4]>"),
     ("ordinal", "%z = ordinal(%t) : i64", "compiler chose", "%z = ordinal(%w) : i64"),

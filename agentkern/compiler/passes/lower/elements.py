@@ -177,6 +177,8 @@ class Elements:
             start = function.blocks[op.operands[0]].start
             total = function.index.add(function.coordinate(layout, 0, register), start)
             return function.index.value(total, scalar)
+        if op.name == "arange":
+            return function.index.value(function.coordinate(function.layout(op.result), 0, register), scalar)
         operands = tuple(self.element(v, register) for v in op.operands)
         if op.name == "extend":
             return self._extended(op, operands[0], register)

@@ -1,0 +1,54 @@
+"""Positions of extremes in the reference interpreter. Shares no code with the lowering and must not import it.
+
+NaN counts as the largest value and -0 equals +0; of equal elements the one of the smallest index is taken.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from agentkern.compiler.ir.reference_formats import FLOATS, Raw, as_storage, decode
+
+Axes = Sequence[int]
+Extents = Sequence[int | None]
+
+
+def argmax_over(dtype: str, x: Raw, axes: Axes, extents: Extents) -> Raw:
+    """Return the index of the largest element over `axes`, as int64."""
+    return _over(dtype, x, axes, extents, largest=True)
+
+
+def argmin_over(dtype: str, x: Raw, axes: Axes, extents: Extents) -> Raw:
+    """Return the index of the smallest element over `axes`, as int64."""
+    return _over(dtype, x, axes, extents, largest=False)
+
+
+def _over(dtype: str, x: Raw, axes: Axes, extents: Extents, *, largest: bool) -> Raw:
+    """Row-major index over the axes at their static extents: it does not depend on how much of a block is present."""
+    raw = as_storage(dtype, x)
+    kept = [axis for axis in range(raw.ndim) if axis not in axes]
+    moved = np.transpose(raw, (*kept, *axes))
+    present = moved.shape[len(kept) :]
+    flat = moved.reshape((*moved.shape[: len(kept)], -1))
+    if flat.shape[-1] == 0:
+        # only where nothing is kept either: the prover excludes empty axes
+        return np.zeros(flat.shape[:-1], np.int64)
+    found = _first(flat, dtype, largest=largest)
+    whole = [have if known is None else known for have, known in zip(present, extents, strict=True)]
+    index = np.zeros(found.shape, np.int64)
+    for place, extent in zip(np.unravel_index(found, present), whole, strict=True):
+        index = index * extent + place
+    return np.asarray(index)
+
+
+def _first(flat: Raw, dtype: str, *, largest: bool) -> Raw:
+    """Position of the first extreme along the last axis."""
+    if dtype not in FLOATS:
+        return np.asarray(np.argmax(flat, axis=-1) if largest else np.argmin(flat, axis=-1))
+    values = decode(dtype, flat)
+    nan = np.isnan(values)
+    if largest:
+        top = np.max(np.where(nan, -np.inf, values), axis=-1, keepdims=True)
+        return np.asarray(np.argmax(np.where(nan.any(axis=-1, keepdims=True), nan, values == top), axis=-1))
+    low = np.min(np.where(nan, np.inf, values), axis=-1, keepdims=True)
+    return np.asarray(np.argmax((values == low) & ~nan, axis=-1))
