@@ -53,7 +53,7 @@ from agentkern.dsl.operations import (
     where,
     zeros,
 )
-from agentkern.dsl.parameters import In, Out, static_bool, static_float, static_int
+from agentkern.dsl.parameters import In, InOut, Out, static_bool, static_float, static_int
 from agentkern.dsl.sizes import align, cdiv, dim, static
 
 __version__ = "0.1.0"
@@ -63,6 +63,7 @@ nan = float("nan")
 
 __all__ = [
     "In",
+    "InOut",
     "Kernel",
     "Out",
     "abs",

@@ -120,6 +120,17 @@ ACCESSES = (
         "make a new value: `{name} = ak.where(..., ..., {name})`",
     ),
     proof(
+        "AK314",
+        "`{statement}` reads what another block of the same grid writes: {reason}",
+        "read only the block's own elements of `{tensor}`, or write to an `ak.Out` tensor",
+    ),
+    proof(
+        "AK315",
+        "`{statement}` could not be shown to read only the block's own elements of `{tensor}`",
+        "subscript `{tensor}` in reads as in stores, or write to an `ak.Out` tensor",
+        "unproved",
+    ),
+    proof(
         "AK331",
         "`{statement}` may have too few elements: {reason}",
         'promise that there are enough: `ak.dim("N", min=...)`',

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TensorAnnotation:
-    """What `ak.In[dtype, sizes...]` and `ak.Out[dtype, sizes...]` give."""
+    """What `ak.In[dtype, sizes...]`, `ak.Out[...]` and `ak.InOut[...]` give."""
 
     access: str
     items: tuple[object, ...]
@@ -28,6 +28,13 @@ class Out:
 
     def __class_getitem__(cls, items: object) -> TensorAnnotation:
         return TensorAnnotation("out", items if isinstance(items, tuple) else (items,))
+
+
+class InOut:
+    """A tensor that a block reads and writes in its own elements: `state: ak.InOut[ak.f32, T, H]`."""
+
+    def __class_getitem__(cls, items: object) -> TensorAnnotation:
+        return TensorAnnotation("inout", items if isinstance(items, tuple) else (items,))
 
 
 class static_int:

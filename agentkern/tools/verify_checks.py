@@ -120,6 +120,9 @@ def check_writes(subject: Subject) -> Outcome:
         damage = next((message for run in runs for message in run.damage), None)
         if damage is not None:
             return failed("writes", f"{case.name}: {damage}")
+    # an InOut tensor holds the same before both runs: only the guard bands can tell there
+    if all(param.access == "inout" for param in outputs):
+        return passed("writes", f"guard bands and inputs intact in {len(cases)} cases; no output begins empty")
     detail = f"every element written, guard bands and inputs intact in {len(cases)} cases"
     return passed("writes", detail, _writes_controls(subject, cases[0]))
 

@@ -46,7 +46,7 @@ def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int = 7) 
             continue
         shape = tuple(dims.evaluate(extent, sizes) for extent in value.type.shape)
         array = generate(kind, value.type.dtype, shape, seed, value.name or "")
-        if value.type.access == "out":
+        if value.type.access in ("out", "scratch"):
             array = array.copy()
             array.view(np.uint8)[...] = POISON
         found[value.name or ""] = array

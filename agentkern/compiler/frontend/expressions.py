@@ -35,6 +35,7 @@ from agentkern.dsl.dtypes import DTYPES
 STRUCTURE = (
     "In",
     "Out",
+    "InOut",
     "kernel",
     "inline",
     "grid",

@@ -14,6 +14,7 @@ from agentkern.compiler.frontend.module import read_module
 from agentkern.compiler.frontend.names import why_not_kernel
 from agentkern.compiler.frontend.signature import Signature, read_signature
 from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
+from agentkern.compiler.frontend.values import Tensor
 from agentkern.compiler.ir.core import Builder, Kernel
 from agentkern.compiler.ir.tile_ops import TILE_OPS
 from agentkern.diagnostics import Diagnostic, Edit, Fix, Span, error, in_source_order
@@ -168,4 +169,7 @@ def _check_whole(lw: Lowering, node: ast.FunctionDef, signature: Signature) -> N
         return
     for name, argument in signature.outputs.items():
         if name not in lw.written:
-            lw.diagnostics.append(lw.diagnostic("AK310", argument, name=name))
+            tensor = signature.names.get(name)
+            in_place = isinstance(tensor, Tensor) and tensor.type.access == "inout"
+            hint = "store to it, or declare it `ak.In[...]`" if in_place else None
+            lw.diagnostics.append(lw.diagnostic("AK310", argument, name=name, hint=hint))

@@ -32,7 +32,7 @@ from agentkern.diagnostics import Edit, Fix
 from agentkern.dsl.dtypes import DType
 
 Scalar = int | float | bool
-_ACCESS: dict[str, Access] = {"In": "in", "Out": "out"}
+_ACCESS: dict[str, Access] = {"In": "in", "Out": "out", "InOut": "inout"}
 _SETTING_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "static_int": ("an integer", (int,)),
     "static_bool": ("`True` or `False`", (bool,)),
@@ -113,12 +113,12 @@ def _parameter(
     if isinstance(annotation, ast.Subscript):
         access = lw.need_one(annotation.value)
         if not isinstance(access, Function) or access.name not in _ACCESS:
-            lw.fail("AK213", annotation, name=name, reason=f"{describe(access)} is not `ak.In` or `ak.Out`")
+            lw.fail("AK213", annotation, name=name, reason=f"{describe(access)} is not `ak.In`, `ak.Out` or `ak.InOut`")
         value = _tensor(lw, node, name, annotation, _ACCESS[access.name])
         if default is not None:
             lw.fail("AK214", default, name=name, reason="tensors have no default")
         signature.params.append(value)
-        if _ACCESS[access.name] == "out":
+        if _ACCESS[access.name] != "in":
             signature.outputs[name] = argument
         signature.names[name] = Tensor(value, name)
         return

@@ -143,6 +143,11 @@ def sum_caps(region: Region, classes: AxisClasses) -> dict[int, SumOrder]:
     return orders
 
 
+def chunk_of(chunk: int, order: SumOrder | None) -> int:
+    """Indices per turn of a long axis with this order of sums: a schedule's, but a panel at most."""
+    return chunk if order is None else min(chunk, order.panel_elems)
+
+
 def _divisor(extent: int | Dim, kernel: Kernel, assumed: int) -> int:
     """A power of two that divides an extent; run-time ones by their promise, else as the variant assumes."""
     if isinstance(extent, int):

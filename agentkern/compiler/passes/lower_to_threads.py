@@ -256,7 +256,7 @@ def _enter_grid(function: FunctionLowering, op: Op, tiles: tuple[int, ...]) -> N
 def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
     tiles, warps = op.attrs["tile"], op.attrs["warps"]
     assert isinstance(tiles, tuple) and isinstance(warps, int)
-    function = FunctionLowering(kernel, variant, warps)
+    function = FunctionLowering(kernel, variant, warps, op)
     function.builder.location = None
     for value in kernel.params:
         if isinstance(value.type, TileType):

@@ -19,6 +19,7 @@ from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
     accesses,
     aligned_elems,
+    chunk_of,
     fast_class,
     grid_classes,
     is_contiguous_axis,
@@ -146,10 +147,9 @@ def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | Non
     wide = wide_classes(classes)
     if not wide:
         return 0
-    order = orders.get(wide[0])
-    if wide[0] == fast or (order is not None and COLUMN_CHUNK % order.partials):
-        return CHUNK_ROWS * (order.partials if order is not None else LONG_ROW.partials)
-    return COLUMN_CHUNK
+    found = [orders[number] for number in wide if number in orders]
+    partials = max((order.partials for order in found), default=LONG_ROW.partials)
+    return CHUNK_ROWS * partials if fast in wide or (found and COLUMN_CHUNK % partials) else COLUMN_CHUNK
 
 
 def default_schedule(kernel: Kernel, variant: Variant) -> Schedule:
@@ -217,6 +217,8 @@ def _check_grid(op: Op, plan: GridSchedule) -> None:
     wide = wide_classes(classes)
     if not wide:
         return
-    order = sum_caps(region, classes).get(wide[0])
-    if plan.chunk < 1 or (order is not None and (plan.chunk % order.partials or order.panel_elems % plan.chunk)):
-        raise ScheduleError(f"chunk {plan.chunk} does not divide the panels of a sum")
+    caps = sum_caps(region, classes)
+    for order in (caps.get(number) for number in wide):
+        chunk = chunk_of(plan.chunk, order)
+        if chunk < 1 or (order is not None and (chunk % order.partials or order.panel_elems % chunk)):
+            raise ScheduleError(f"chunk {plan.chunk} does not divide the panels of a sum")

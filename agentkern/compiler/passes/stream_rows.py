@@ -1,9 +1,9 @@
 """Cut values that are larger than the registers into chunks along their long axis.
 
-A grid whose values have one axis too long to keep (or of run-time length) becomes a sequence of `stream` operations:
+A grid whose values have an axis too long to keep (or of run-time length) becomes a sequence of `stream` operations:
 each walks the axis once, reloads and recomputes what it needs of the long values, and either reduces or stores them.
-What a reduction yields is short and kept. Reloading is legal because a grid never reads what it writes (`proofs` shows
-it) and the host keeps outputs apart from inputs.
+What a reduction yields is short and kept. Reloading is legal because a block reads what it writes only in its own InOut
+elements (`proofs` shows it), whose order `stream_order` keeps, and the host keeps outputs apart from inputs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentkern.compiler.analysis.axes import AxisClasses, reshape_groups
-from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.compiler.passes.grid_axes import access_of, grid_classes, wide_classes
+from agentkern.compiler.passes.grid_axes import access_of, chunk_of, grid_classes, sum_caps, wide_classes
+from agentkern.compiler.passes.stream_order import LongOps, walk_levels
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
 
@@ -29,79 +30,79 @@ def _regroups(op: Op) -> bool:
     return any(len(old) > 1 or len(new) > 1 for old, new in reshape_groups(source.shape, result.shape))
 
 
-def _wide_class(op: Op, classes: AxisClasses) -> int | None:
-    """The one class to stream, None if all fit. Errors: UnsupportedError for several or regrouped ones."""
-    wide = wide_classes(classes)
-    if not wide:
-        return None
-    if len(wide) > 1:
-        raise UnsupportedError(
-            "a grid holds values that are too long along two axes",
-            "make one of the axes a grid axis, so that a block holds a part of it",
-            op.location,
-        )
-    found = next(iter(wide))
-    if any(found in (split.whole, *split.parts) for split in classes.splits):
+def _streamed_classes(op: Op, classes: AxisClasses) -> frozenset[int]:
+    """The classes to stream. Errors: UnsupportedError for two in one value, and for regrouped ones."""
+    wide = frozenset(wide_classes(classes))
+    for inner in walk(op.regions[0].ops) if len(wide) > 1 else ():
+        if any(len(wide.intersection(classes.axes(v))) > 1 for v in inner.results if isinstance(v.type, TileType)):
+            raise UnsupportedError(
+                "a value that is too long to keep along two axes",
+                "make one of the axes a grid axis, so that a block holds a part of it",
+                inner.location,
+            )
+    if any(not wide.isdisjoint((split.whole, *split.parts)) for split in classes.splits):
         raise UnsupportedError(
             "an axis too long to keep on the chip is reshaped",
             "make it a grid axis with `block=` of the group's size instead of reshaping it",
             op.location,
         )
-    return found
+    return wide
 
 
 class _Streams:
     """Builds one grid's new region: short operations as they are, long ones inside streams."""
 
-    def __init__(self, region: Region, classes: AxisClasses, wide: int, chunk: int, location: object) -> None:
+    def __init__(
+        self, region: Region, classes: AxisClasses, wide: frozenset[int], chunk: int, location: object
+    ) -> None:
         self.region = region
         self.classes = classes
         self.wide = wide
         self.chunk = chunk
         self.builder = Builder(OPS)
         self.mapped: dict[Value, Value] = {}
-        self.levels: dict[Value, int] = {}
         self.location = location
+        self.orders = sum_caps(region, classes)
         self.makers = {value: op for op in region.ops for value in op.results}
 
     def is_long(self, value: Value) -> bool:
-        return isinstance(value.type, TileType) and self.wide in self.classes.axes(value)
+        return isinstance(value.type, TileType) and not self.wide.isdisjoint(self.classes.axes(value))
+
+    def long_class(self, op: Op) -> int:
+        """The class along which a sink is long: that of the value that it reduces or stores."""
+        value = op.operands[0] if op.name in REDUCTIONS else op.operands[1]
+        return next(number for number in self.classes.axes(value) if number in self.wide)
 
     def touches(self, op: Op) -> bool:
         return any(self.is_long(v) for v in (*op.operands, *op.results))
-
-    def level(self, op: Op) -> int:
-        level = max((self.levels.get(v, 0) for v in op.operands), default=0)
-        for value in op.results:
-            self.levels[value] = level + int(self.is_sink(op))
-        return level
 
     def is_sink(self, op: Op) -> bool:
         """A long operation with no long result: a reduction over the axis, or a store."""
         return self.touches(op) and not any(self.is_long(v) for v in op.results)
 
     def build(self) -> Region:
-        leveled = [(self.level(op), op) for op in self.region.ops]
-        for level in range(1 + max((at for at, _ in leveled), default=0)):
-            here = [op for at, op in leveled if at == level]
+        levels = walk_levels(self.region.ops, LongOps(self.touches, self.is_sink, self.is_long, self.long_class))
+        for level in range(1 + max(levels.values(), default=0)):
+            here = [op for op in self.region.ops if levels[op] == level]
             for op in here:
                 if not self.touches(op):
                     operands = tuple(self.mapped.get(v, v) for v in op.operands)
                     self.builder.ops.append(Op(op.spec, operands, op.attrs, op.results, op.regions, op.location))
             sinks = [op for op in here if self.is_sink(op)]
-            if sinks:
-                self.stream(sinks)
+            for number in dict.fromkeys(map(self.long_class, sinks)):
+                self.stream([op for op in sinks if self.long_class(op) == number], number)
         return Region(self.region.args, tuple(self.builder.ops))
 
-    def stream(self, sinks: list[Op]) -> None:
-        """One walk over the axis that serves all sinks of a level."""
-        extent = self.classes.extents[self.wide]
-        block = Value(BlockType("%chunk", extent, self.chunk), "chunk")
-        body = _Chunk(self, block)
+    def stream(self, sinks: list[Op], number: int) -> None:
+        """One walk over the axis that serves all its sinks of a level."""
+        extent = self.classes.extents[number]
+        block = Value(BlockType("%chunk", extent, chunk_of(self.chunk, self.orders.get(number))), "chunk")
+        body = _Chunk(self, block, number)
         reductions = [op for op in sinks if op.name in REDUCTIONS]
-        for op in sinks:
-            if op.name not in REDUCTIONS:
-                body.store(op)
+        stores = [op for op in sinks if op.name not in REDUCTIONS]
+        body.load_first(stores, sinks)
+        for op in stores:
+            body.store(op)
         yielded = tuple(body.value(op.operands[0]) for op in reductions)
         body.builder.emit("yield", yielded)
         kinds = tuple(op.name for op in reductions)
@@ -133,9 +134,10 @@ class _Streams:
 class _Chunk:
     """Recomputes long values inside one stream's region, each once."""
 
-    def __init__(self, streams: _Streams, block: Value) -> None:
+    def __init__(self, streams: _Streams, block: Value, wide: int) -> None:
         self.streams = streams
         self.block = block
+        self.wide = wide
         self.builder = Builder(OPS)
         self.done: dict[Value, Value] = {}
         self.current = block.type.current  # pyright: ignore[reportAttributeAccessIssue]: a block by construction
@@ -145,8 +147,7 @@ class _Chunk:
         assert isinstance(type_, TileType)
         classes = self.streams.classes.axes(value)
         shape = tuple(
-            self.current if number == self.streams.wide else extent
-            for number, extent in zip(classes, type_.shape, strict=True)
+            self.current if number == self.wide else extent for number, extent in zip(classes, type_.shape, strict=True)
         )
         return type_.with_shape(shape)
 
@@ -167,6 +168,20 @@ class _Chunk:
             made = pending.pop()
             self.done[made] = self.make(op, made)
         return self.done[value]
+
+    def load_first(self, stores: list[Op], sinks: list[Op]) -> None:
+        """Read what the walk needs of the tensors that it also writes: a turn loads before it stores."""
+        written = {op.operands[0] for op in stores}
+        waiting, seen = [v for op in sinks for v in op.operands], set[Value]()
+        while waiting:
+            value = waiting.pop()
+            if value in seen or not self.streams.is_long(value):
+                continue
+            seen.add(value)
+            op = self.streams.makers[value]
+            if op.name == "load" and op.operands[0] in written:
+                self.value(value)
+            waiting += op.operands
 
     def make(self, op: Op, value: Value) -> Value:
         """One long value; its long operands are made."""
@@ -203,7 +218,7 @@ class _Chunk:
             if entry.startswith("$"):
                 index.append(f"${len(blocks)}")
                 blocks.append(operands[fixed + int(entry[1:])])
-            elif entry != "+" and self.streams.classes.of[access.tile, axis] == self.streams.wide:
+            elif entry != "+" and self.streams.classes.of[access.tile, axis] == self.wide:
                 self.whole(op, entry)
                 index.append(f"${len(blocks)}")
                 blocks.append(self.block)
@@ -231,8 +246,8 @@ def stream_rows(kernel: Kernel, schedule: Schedule) -> Kernel:
             continue
         plan = next(schedules)
         classes = grid_classes(op)
-        wide = _wide_class(op, classes)
-        if wide is not None:
+        wide = _streamed_classes(op, classes)
+        if wide:
             region = _Streams(op.regions[0], classes, wide, plan.chunk, op.location).build()
             op = Op(op.spec, op.operands, op.attrs, op.results, (region,), op.location)
         body.append(op)

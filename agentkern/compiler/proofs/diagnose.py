@@ -12,6 +12,7 @@ REFUTED: dict[Kind, str] = {
     "division": "AK307",
     "extent": "AK331",
     "reads": "AK312",
+    "own_reads": "AK314",
 }
 UNKNOWN: dict[Kind, str] = {
     "bounds": "AK302",
@@ -20,6 +21,7 @@ UNKNOWN: dict[Kind, str] = {
     "division": "AK308",
     "extent": "AK332",
     "reads": "AK312",
+    "own_reads": "AK315",
 }
 
 

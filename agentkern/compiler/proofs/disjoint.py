@@ -97,7 +97,7 @@ def _reads_apart(facts: KernelFacts, scope: Scope, load: Access, stores: Sequenc
     meets = _open(scope, load, stores, same_block=own_elements)
     which = "another block of the same grid" if own_elements else "the same grid"
     return Obligation(
-        "reads",
+        "own_reads" if own_elements else "reads",
         f"`{load.text}` reads nothing that {which} writes",
         load.op.location,
         shown=not meets,

@@ -26,7 +26,7 @@ PARAMETERS = [
     ("x: ak.In[ak.f32, True]", "AK215", "x: ak.In[ak.f32, 1]"),
     ("x: ak.In[ak.f32, T // 0]", "AK504", "x: ak.In[ak.f32, T // 1]"),
     ("x: ak.In[ak.f32, UNKNOWN]", "AK203", "x: ak.In[ak.f32, 2 * H + ak.cdiv(T, 128) % G - 1]"),
-    ("x: ak.InOut[ak.f32, T]", "AK601", "x: ak.In[ak.f32, T]"),
+    ("x: ak.InOut[ak.f32, T]", "AK310", "x: ak.In[ak.f32, T]"),
     ("x: ak.In[ak.f32, T] | None", "AK602", "x: ak.In[ak.f32, T]"),
     ("x: ak.In[ak.i32, T].values(0, 9)", "AK602", "x: ak.In[ak.i32, T]"),
     ("x: ak.In[ak.i4, T]", "AK601", "x: ak.In[ak.i8, T]"),

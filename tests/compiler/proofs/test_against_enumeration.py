@@ -86,7 +86,7 @@ def _found(findings: Findings, record: ProofRecord) -> bool:
     if record.obligation in ("bounds", "division"):
         assert record.location is not None
         return record.location[0] in getattr(findings, record.obligation)
-    return record.tensor in getattr(findings, record.obligation)
+    return record.tensor in getattr(findings, "reads" if record.obligation == "own_reads" else record.obligation)
 
 
 def _settings(kernel: Kernel):

@@ -178,12 +178,12 @@ def neighbours(access: str, *, shifted: bool) -> Kernel:
 
 
 def test_reading_what_another_block_writes_is_refuted() -> None:
-    reads = [r for r in _unsafe(neighbours("inout", shifted=True)) if r.obligation == "reads"]
+    reads = [r for r in _unsafe(neighbours("inout", shifted=True)) if r.obligation == "own_reads"]
     assert [_text(r) for r in reads] == ["T = 2: (t = 1) reads `y[1]`, which (t = 0) writes"]
 
 
 def test_reading_its_own_inout_element_is_proved() -> None:
-    assert not [r for r in _unsafe(neighbours("inout", shifted=False)) if r.obligation == "reads"]
+    assert not [r for r in _unsafe(neighbours("inout", shifted=False)) if r.obligation == "own_reads"]
 
 
 def test_reading_its_own_out_element_is_refuted() -> None:
@@ -256,7 +256,7 @@ def test_static_size_that_no_number_saves_is_refuted() -> None:
         (copy("N", "T", "N"), ["AK301", "AK305"]),
         (picked("o // 2"), ["AK303", "AK305"]),
         (divided("T - 1"), ["AK307"]),
-        (neighbours("inout", shifted=True), ["AK312"]),
+        (neighbours("inout", shifted=True), ["AK314"]),
         (copy("T", "T"), []),
     ],
 )

@@ -15,6 +15,7 @@ from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.layout.layout import WARP_LANES, Digit, Layout, parse_layout
 from agentkern.compiler.passes.lower.arithmetic import I32, I64, IndexBuilder
+from agentkern.compiler.passes.lower.memory_order import MemoryOrder
 from agentkern.dsl.dtypes import DType
 
 
@@ -37,8 +38,9 @@ class BlockState:
 class FunctionLowering:
     """Emits one function. Values of the PLACED stage are held in `held`: a scalar value or a register array."""
 
-    def __init__(self, kernel: Kernel, variant: Variant, warps: int) -> None:
+    def __init__(self, kernel: Kernel, variant: Variant, warps: int, grid: Op) -> None:
         self.kernel = kernel
+        self.memory = MemoryOrder(grid)
         self.variant = variant
         self.warps = warps
         self.builder = Builder(OPS)

@@ -62,7 +62,7 @@ def _locate(function: FunctionLowering, access: Access) -> _Place:
                 number = function.index.value(function.held[operand], I64)
                 base = index.add(base, _wide_product(function, number, stride))
         axis += 1
-    readonly = access.op.name == "load" and access.tensor.access == "in"
+    readonly = access.op.name == "load" and tensor not in function.memory.written
     type_ = Pointer(access.tensor.dtype, "global", readonly)
     pointer = function.builder.value("advance", (tensor, index.value(base, I64)), type_, None, f"{name}_block")
     width = aligned_elems(access, name, function.kernel, function.variant, function.tiles)
@@ -132,6 +132,7 @@ def _accesses(
     """Loops of accesses between memory and a register array."""
     access = access_of(op)
     assert access is not None
+    function.memory.before(op, layout, function.barrier)
     place = _locate(function, access)
     width = _access_width(place, layout)
     name = "load_vector" if op.name == "load" else "store_vector"

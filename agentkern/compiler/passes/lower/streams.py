@@ -126,7 +126,10 @@ def lower_stream(
     extent = function.extent(block.extent)
     chunks = function.extent(cdiv(block.extent, block.block))
     chunks = function.index.value(chunks, I32) if isinstance(chunks, Value) else chunks
-    with function.loop(0, chunks, unroll=False, name=block_value.name or "chunk") as number:
+    with (
+        function.loop(0, chunks, unroll=False, name=block_value.name or "chunk") as number,
+        function.memory.loop(block_value, function.barrier),
+    ):
         function.enter_block(block_value, number, block.block)
         elements = lower_region(function, region.ops[:-1])
         for item, value in zip(sums, last.operands, strict=True):

@@ -1,0 +1,81 @@
+"""Barriers between threads of a block that touch one element of global memory, at least one of them to write it.
+
+A grid that reads back what it writes (its own InOut elements), or writes an element twice, does so in the program's
+order. Where the same thread does both, its own order is enough; elsewhere all threads meet in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from agentkern.compiler.analysis.subscripts import are_apart, constant_positions, same_subscript
+from agentkern.compiler.ir.core import Op, Value, walk
+from agentkern.compiler.layout.layout import REPLICATED, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    op: Op
+    layout: Layout
+
+    @property
+    def writes(self) -> bool:
+        return self.op.name != "load"
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether several threads hold one element."""
+        digits = (*self.layout.lanes, *self.layout.warps)
+        return any(digit.axis == REPLICATED and digit.extent > 1 for digit in digits)
+
+
+class MemoryOrder:
+    """The accesses since the last barrier, to tensors that the grid writes."""
+
+    def __init__(self, grid: Op) -> None:
+        self.constants = constant_positions((grid,))
+        touched: dict[Value, list[Op]] = {}
+        for op in walk((grid,)):
+            if op.name in ("load", "store"):
+                touched.setdefault(op.operands[0], []).append(op)
+        self.written = {tensor for tensor, ops in touched.items() if any(op.name == "store" for op in ops)}
+        # one store and nothing else can meet nothing
+        self.watched = {tensor for tensor in self.written if len(touched[tensor]) > 1}
+        self.pending: list[_Touch] = []
+
+    def before(self, op: Op, layout: Layout, barrier: Callable[[], None]) -> None:
+        """Note an access, behind a barrier if another thread may have touched its elements since the last one."""
+        if op.operands[0] not in self.watched:
+            return
+        touch = _Touch(op, layout)
+        if any(self._meet(earlier, touch) for earlier in self.pending):
+            barrier()
+            self.pending = []
+        self.pending.append(touch)
+
+    @contextmanager
+    def loop(self, block: Value, barrier: Callable[[], None]) -> Generator[None]:
+        """Around the body of a loop over the blocks of `block`: a barrier at its end if one turn may meet the next."""
+        before = self.pending
+        self.pending = list(before)
+        yield
+        inside = [touch for touch in self.pending if touch not in before]
+        if any(self._meet(a, b) for a in inside for b in inside if not _moves_on(a.op, b.op, block)):
+            barrier()
+            self.pending = []
+        # a loop may run no turn at all
+        self.pending = [*before, *(touch for touch in self.pending if touch not in before)]
+
+    def _meet(self, a: _Touch, b: _Touch) -> bool:
+        if a.op.operands[0] is not b.op.operands[0] or not (a.writes or b.writes):
+            return False
+        if same_subscript(a.op, b.op):
+            return a.layout != b.layout or ((a.is_copied or b.is_copied) and not (a.writes and b.writes))
+        return not are_apart(a.op, b.op, self.constants)
+
+
+def _moves_on(a: Op, b: Op, block: Value) -> bool:
+    """Whether each turn of a loop touches elements of its own."""
+    return same_subscript(a, b) and block in a.operands
