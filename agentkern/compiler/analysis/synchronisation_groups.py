@@ -14,7 +14,7 @@ from agentkern.compiler.ir.gpu_async_ops import GPU_ASYNC_OPS
 WARP = 32
 WARPGROUP = 128
 _ACCESSES = frozenset({"load_vector", "store_vector", "load_matrix", "store_matrix", "copy_async"})
-_USES = frozenset({"get", "set", "registers", "mma", "shuffle_xor", "wgmma_pin"})
+_USES = frozenset({"get", "set", "usual", "registers", "mma", "shuffle_xor", "wgmma_pin"})
 SYNCHRONISES = (frozenset(GPU_ASYNC_OPS) - _ACCESSES - _USES) | {"barrier"}
 WHOLE_WARPS = frozenset(
     {"barrier", "named_barrier", "named_arrive", "shuffle_xor", "load_matrix", "store_matrix", "mma", "elect"}
