@@ -221,6 +221,41 @@ def all(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
     raise not_executed("all")
 
 
+def trunc_div(a: Operand, b: Operand) -> Tile:
+    """Integer quotient rounded toward zero; `//` rounds down."""
+    raise not_executed("trunc_div")
+
+
+def trunc_mod(a: Operand, b: Operand) -> Tile:
+    """Remainder of `trunc_div`, with the sign of `a`; `%` has the sign of `b`."""
+    raise not_executed("trunc_mod")
+
+
+def arange(n: Operand) -> Tile:
+    """The numbers 0 to n - 1 as i64."""
+    raise not_executed("arange")
+
+
+def concat(tiles: tuple[Tile, ...], axis: int = 0) -> Tile:
+    """Tiles one after another along an axis."""
+    raise not_executed("concat")
+
+
+def stack(tiles: tuple[Tile, ...], axis: int = 0) -> Tile:
+    """Tiles of one shape along a new axis."""
+    raise not_executed("stack")
+
+
+def repeat(x: Tile, repeats: int, axis: int | None = None) -> Tile:
+    """Each element `repeats` times in a row along an axis; without one, of all elements in row-major order."""
+    raise not_executed("repeat")
+
+
+def last(x: Tile, axis: int = -1) -> Tile:
+    """The last present position of an axis, which may be clipped but not empty."""
+    raise not_executed("last")
+
+
 def zeros(shape: object, dtype: DType) -> Tile:
     """A tile of zeros; block variables and sizes stand in `shape`."""
     raise not_executed("zeros")

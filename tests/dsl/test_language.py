@@ -40,13 +40,7 @@ def test_a_kernel_records_its_source_and_does_not_run():
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {"dim", "static", "cdiv", "align"} | {"grid", "each"}))
 def test_operations_explain_that_python_cannot_run_them(name: str):
     with pytest.raises(TypeError, match=rf"`ak\.{name}` stands in kernels"):
-        getattr(ak, name)(
-            *(None,) * {"where": 3, "fma": 3, "clip": 3, "full": 3}.get(name, 2 if _takes_two(name) else 1)
-        )
-
-
-def _takes_two(name: str) -> bool:
-    return name in ("maximum", "minimum", "copysign", "zeros", "broadcast_to")
+        getattr(ak, name)(*(None,) * OPERATIONS[name].form.required if name in OPERATIONS else (None,))
 
 
 def test_sizes_are_written_as_they_are_read():

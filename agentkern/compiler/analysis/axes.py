@@ -170,6 +170,10 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
         assert isinstance(permutation, tuple)
         for axis, old in enumerate(permutation):
             union.join((op.operands[0], int(old)), (op.result, axis))
+    elif op.name == "concat":
+        for axis in range(_tile(op.result).rank):
+            for operand in op.operands if axis != op.attrs["axis"] else ():
+                union.join((operand, axis), (op.result, axis))
     elif op.name == "reshape":
         return _reshaped(op, union)
     elif op.name == "slice":

@@ -4,6 +4,7 @@ What may wrap has its type's range.
 """
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from agentkern.compiler.analysis.extents import LARGEST_SIZE
 from agentkern.compiler.analysis.intervals import IndexRange
@@ -60,6 +61,26 @@ def _quotient(op: Op, operands: list[IndexRange]) -> IndexRange:
     return IndexRange(min(corners), max(corners))
 
 
+def _cut(op: Op, operands: list[IndexRange]) -> IndexRange:
+    """Of a quotient toward zero, which grows with the number."""
+    number, divisor = operands
+    if number.low is None or number.high is None or divisor.low is None or divisor.low < 1 or divisor.high is None:
+        return IndexRange(None, None)
+    bounds = ((n, d) for n in (number.low, number.high) for d in (divisor.low, divisor.high))
+    corners = [abs(n) // d if n >= 0 else -(-n // d) for n, d in bounds]
+    return IndexRange(min(corners), max(corners))
+
+
+def _rest(op: Op, operands: list[IndexRange]) -> IndexRange:
+    """Of a remainder with the number's sign."""
+    number, divisor = operands
+    if divisor.low is None or divisor.low < 1 or divisor.high is None:
+        return IndexRange(None, None)
+    below = number.low is None or number.low < 0
+    above = number.high is None or number.high > 0
+    return IndexRange(1 - divisor.high if below else 0, divisor.high - 1 if above else 0)
+
+
 def _index(op: Op, operands: list[IndexRange]) -> IndexRange:
     block = op.operands[0].type
     assert isinstance(block, BlockType)
@@ -101,6 +122,8 @@ RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
     "minimum": lambda op, o: _negated(_largest(_negated(o[0]), _negated(o[1]))),
     "floor_div": _quotient,
     "mod": _remainder,
+    "trunc_div": _cut,
+    "trunc_mod": _rest,
     "and": _bits,
     "shr": _shifted,
     "where": lambda op, o: _joined(o[1], o[2]),
@@ -113,4 +136,6 @@ RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
     "reshape": _same,
     "transpose": _same,
     "slice": _same,
+    "last": _same,
+    "concat": lambda op, o: reduce(_joined, o),
 }

@@ -32,6 +32,12 @@ _INDEX = {
     "quotient": "/",
     "remainder": "%",
 }
+_DIVISIONS = {
+    "floor_div": ("ak_floor_div", "/"),
+    "mod": ("ak_floor_mod", "%"),
+    "trunc_div": ("ak_trunc_div", "/"),
+    "trunc_mod": ("ak_trunc_mod", "%"),
+}
 _BOOL = {
     "and": "({0} && {1})", "or": "({0} || {1})", "xor": "({0} != {1})", "not": "!{0}",
     "maximum": "({0} || {1})", "minimum": "({0} && {1})",
@@ -51,7 +57,7 @@ def _integer(name: str, dtype: DType) -> str | None:
     if name == "shr":
         fill = "{0} < 0 ? -1 : 0" if dtype.kind == "signed" else "0"
         return f"({c_type})({{1}} < {dtype.bits} && {{1}} >= 0 ? {{0}} >> {{1}} : ({fill}))"
-    if name in ("floor_div", "mod"):
+    if name in _DIVISIONS:
         return _division(name, dtype)
     return {
         "maximum": "({0} > {1} ? {0} : {1})",
@@ -65,10 +71,11 @@ def _integer(name: str, dtype: DType) -> str | None:
 
 def _division(name: str, dtype: DType) -> str:
     c_type = C_TYPES[dtype.name]
+    function, symbol = _DIVISIONS[name]
     if dtype.kind == "unsigned":
-        return f"({c_type})({{1}} == 0 ? 0 : {{0}} {'/' if name == 'floor_div' else '%'} {{1}})"
+        return f"({c_type})({{1}} == 0 ? 0 : {{0}} {symbol} {{1}})"
     width = "i64" if dtype.bits == 64 else "i32"
-    return f"({c_type})ak_floor_{'div' if name == 'floor_div' else 'mod'}_{width}({{0}}, {{1}})"
+    return f"({c_type}){function}_{width}({{0}}, {{1}})"
 
 
 def operation(name: str, dtype: DType) -> str:

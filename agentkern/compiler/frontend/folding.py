@@ -53,7 +53,7 @@ def _shift_left(a: Scalar, b: Scalar) -> Scalar:
 def _integers(function: Callable[[int, int], int]) -> FoldNumbers:
     def fold(a: Scalar, b: Scalar) -> Scalar:
         if not isinstance(a, int) or not isinstance(b, int):
-            raise FoldError("bitwise operators take integers")
+            raise FoldError("the operation takes integers")
         return function(a, b)
 
     return fold
@@ -81,6 +81,8 @@ FOLDS: dict[str, Fold] = {
     "cdiv": Fold(lambda a, b: -(-a // b), dims.cdiv),
     "align": Fold(lambda a, b: -(-a // b) * b, dims.align),
     "maximum": Fold(max),
+    "trunc_div": Fold(_integers(lambda a, b: a // b if (a < 0) == (b < 0) else -(-a // b))),
+    "trunc_mod": Fold(_integers(lambda a, b: (abs(a) % abs(b)) * (-1 if a < 0 else 1))),
     "minimum": Fold(min),
 }
 

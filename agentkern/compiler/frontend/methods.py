@@ -14,7 +14,7 @@ from agentkern.compiler.frontend.literals import misfit
 from agentkern.compiler.frontend.lowering import I64, Lowering, Rejected
 from agentkern.compiler.frontend.operations import OPERATIONS
 from agentkern.compiler.frontend.operations import call as operation
-from agentkern.compiler.frontend.shapes import axes_of, dtype_of, reshape, swap_axes, transpose
+from agentkern.compiler.frontend.shapes import axes_of, bitcast_axis, dtype_of, reshape, swap_axes, transpose
 from agentkern.compiler.frontend.values import (
     BlockVar,
     Extent,
@@ -76,6 +76,9 @@ def _number_to(lw: Lowering, value: Number, dtype: Argument, node: ast.Call) -> 
 def _bitcast(lw: Lowering, value: FrontValue, arguments: Arguments, node: ast.Call) -> FrontValue:
     dtype = dtype_of(lw, arguments["dtype"])
     tile = as_tile(lw, value, _receiver(node), ".bitcast")
+    regroups = tile.shape and lw.free_block(tile.shape[-1]) is None
+    if tile.dtype.bits != dtype.bits and regroups and "bool" not in (tile.dtype.kind, dtype.kind):
+        return bitcast_axis(lw, tile, dtype, node)
     if tile.dtype.bits != dtype.bits or "bool" in (tile.dtype.kind, dtype.kind):
         lw.fail(
             "AK220",

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agentkern.compiler.frontend import shaping
 from agentkern.compiler.frontend.arguments import Argument, Form, bind, form
 from agentkern.compiler.frontend.conversion import (
     as_tile,
@@ -64,8 +65,8 @@ def _function(op: str) -> Operation:
     return Operation(form(f"ak.{op}(x)"), rule)
 
 
-def _larger(op: str) -> Operation:
-    row = OperatorRow(op, op, "number")
+def _pair(op: str, domain: Domain) -> Operation:
+    row = OperatorRow(op, op, domain)
 
     def rule(lw: Lowering, arguments: Arguments, node: ast.Call) -> FrontValue:
         a, b = arguments["a"], arguments["b"]
@@ -209,11 +210,17 @@ OPERATIONS: dict[str, Operation] = {
     **{name: _unary(name, "float") for name in ("rsqrt", "sqrt", "floor", "ceil", "round", "trunc", "isnan", "isinf")},
     **{name: _function(name) for name in FUNCTIONS if not name.startswith("gelu")},
     "gelu": Operation(form("ak.gelu(x, approximate=None)"), gelu),
-    **{name: _larger(name) for name in ("maximum", "minimum")},
+    **{name: _pair(name, "number") for name in ("maximum", "minimum")},
+    **{name: _pair(name, "integer") for name in ("trunc_div", "trunc_mod")},
     **{
         name: Operation(form(f"ak.{name}(x, axis=None, keepdims=False)"), reduction(name))
         for name in ("sum", "prod", "mean", "max", "min", "absmax", "any", "all", "argmax", "argmin")
     },
+    "arange": Operation(form(shaping.FORMS["arange"]), shaping.arange),
+    "concat": Operation(form(shaping.FORMS["concat"]), shaping.concat),
+    "stack": Operation(form(shaping.FORMS["stack"]), shaping.stack),
+    "repeat": Operation(form(shaping.FORMS["repeat"]), shaping.repeat),
+    "last": Operation(form(shaping.FORMS["last"]), shaping.last),
     "where": Operation(form("ak.where(condition, a, b)"), _where),
     "fma": Operation(form("ak.fma(a, b, c)"), _fma),
     "clip": Operation(form("ak.clip(x, low, high)"), _clip),

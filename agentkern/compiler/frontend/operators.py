@@ -12,6 +12,7 @@ from agentkern.compiler.frontend.conversion import (
     BOOL,
     F64,
     as_tile,
+    broadcast,
     common,
     fix_cast,
     is_compile_time,
@@ -63,7 +64,6 @@ COMPARE: dict[type[ast.cmpop], OperatorRow] = {
     ast.NotEq: OperatorRow("!=", "ne", "any", compares=True),
 }
 NO_OPERATOR: dict[type[ast.operator] | type[ast.cmpop], tuple[str, str]] = {
-    ast.Pow: ("**", "multiply: `x * x`"),
     ast.MatMult: ("@", "`ak.dot` comes later; `ak.sum(a * b, axis=...)` is a product by hand"),
 }
 
@@ -200,10 +200,35 @@ def operate(
     row = BINARY.get(type(op))
     if row is not None:
         return binary(lw, row, values, nodes, node)
+    if isinstance(op, ast.Pow):
+        return _power(lw, values, nodes, node)
     text, instead = NO_OPERATOR[type(op)]
-    if text == "**" and all(isinstance(value, Number) for value in values):
-        return _compile_time(lw, OperatorRow("**", "", "number"), values, nodes, node)
     lw.fail("AK601", node, name=text, instead=instead)
+
+
+MOST_FACTORS = 16
+
+
+def _power(lw: Lowering, values: list[FrontValue], nodes: list[ast.expr], node: Located) -> FrontValue:
+    """`x ** n`: n factors, multiplied from left to right. Errors: AK601 where n is no small number of compile time."""
+    base, exponent = values
+    if all(isinstance(value, Number) for value in values):
+        return _compile_time(lw, OperatorRow("**", "", "number"), values, nodes, node)
+    count = exponent.value if isinstance(exponent, Number) else None
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_FACTORS:
+        instead = f"the exponent is a compile-time integer from 0 to {MOST_FACTORS}: multiply, or use `ak.exp2`"
+        lw.fail("AK601", node, name="this exponent of **", instead=instead)
+    if count == 0:
+        tile = as_tile(lw, base, nodes[0], "**")
+        check_domain(lw, "number", tile, nodes[0], "**")
+        one = weak_tile(lw, Number(1), tile.dtype, node)
+        return broadcast(lw, one, tile.shape, node)
+    product = operand(lw, base, nodes[0], "**")
+    if isinstance(product, Tile):
+        check_domain(lw, "number", product, nodes[0], "**")
+    for _ in range(count - 1):
+        product = binary(lw, BINARY[ast.Mult], [product, base], [nodes[0], nodes[0]], node)
+    return product
 
 
 def handle_compare(lw: Lowering, node: ast.expr) -> FrontValue:

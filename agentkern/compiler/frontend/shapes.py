@@ -23,6 +23,7 @@ from agentkern.compiler.frontend.values import (
 )
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import TileType
 from agentkern.diagnostics import Fix
 from agentkern.dsl.dtypes import DType
 
@@ -40,7 +41,8 @@ def dtype_of(lw: Lowering, argument: Argument) -> DType:
     )
 
 
-def _extent_of(lw: Lowering, value: FrontValue, node: ast.expr, *, signed: bool = False) -> int | Dim:
+def extent_of(lw: Lowering, value: FrontValue, node: ast.expr, *, signed: bool = False) -> int | Dim:
+    """The extent that a value spells; -1 too where it is `signed`. Errors: AK215, AK218."""
     match value:
         case Number(int() as number) if not isinstance(number, bool) and (number >= 0 or (signed and number == -1)):
             return number
@@ -61,8 +63,8 @@ def shape_of(lw: Lowering, argument: Argument) -> Shape:
     if isinstance(argument.value, Tuple):
         nodes = argument.node.elts if isinstance(argument.node, ast.Tuple) else [argument.node] * 99
         pairs = zip(argument.value.items, nodes, strict=False)
-        return tuple(_extent_of(lw, value, node) for value, node in pairs)
-    return (_extent_of(lw, argument.value, argument.node),)
+        return tuple(extent_of(lw, value, node) for value, node in pairs)
+    return (extent_of(lw, argument.value, argument.node),)
 
 
 def axes_of(lw: Lowering, argument: Argument | None, shape: Shape) -> tuple[int, ...]:
@@ -121,7 +123,7 @@ def reshape(lw: Lowering, tile: Tile, arguments: list[Argument], node: ast.expr)
     if len(arguments) == 1 and isinstance(arguments[0].value, Tuple):
         items = arguments[0].value.items
         arguments = [Argument(item, arguments[0].node) for item in items]
-    extents = [_extent_of(lw, argument.value, argument.node, signed=True) for argument in arguments]
+    extents = [extent_of(lw, argument.value, argument.node, signed=True) for argument in arguments]
     shape = _resolve(lw, tile, extents, node)
     if dims.product(shape) != dims.product(tile.shape):
         waiting = lw.open_division((*shape, *tile.shape))
@@ -134,6 +136,20 @@ def reshape(lw: Lowering, tile: Tile, arguments: list[Argument], node: ast.expr)
         block = next(block for extent in tile.shape if (block := lw.free_block(extent)) is not None)
         lw.fail("AK404", node, block=block.name)
     return reshaped(lw, tile, shape, node)
+
+
+def bitcast_axis(lw: Lowering, tile: Tile, dtype: DType, node: ast.expr) -> Tile:
+    """The bits of the last axis in elements of another width. Errors: AK212, AK803."""
+    extent = tile.shape[-1]
+    count = dims.floordiv(dims.mul(extent, tile.dtype.bits), dtype.bits)
+    shape = (*tile.shape[:-1], count)
+    if dims.mul(count, dtype.bits) != dims.mul(extent, tile.dtype.bits):
+        waiting = lw.open_division(shape)
+        if waiting is not None:
+            lw.fail("AK803", node, name=waiting)
+        reason = f"`{extent_text(extent)}` elements of {tile.dtype} are no whole number of {dtype}"
+        lw.fail("AK212", node, got=shape_text(tile.shape), wanted=f"{dtype}", reason=reason)
+    return Tile(lw.emit("bitcast_axis", (tile.value,), TileType(dtype, shape), node))
 
 
 def transpose(lw: Lowering, tile: Tile, permutation: tuple[int, ...], node: ast.expr) -> Tile:

@@ -78,6 +78,26 @@ def _arange(op: Op, frame: Frame) -> Raw:
     return np.arange(frame.shape(result_type(op).shape)[0], dtype=np.int64)
 
 
+def _concat(op: Op, frame: Frame) -> Raw:
+    axis = op.attrs["axis"]
+    assert isinstance(axis, int)
+    return np.concatenate([frame.array(value) for value in op.operands], axis)
+
+
+def _last(op: Op, frame: Frame) -> Raw:
+    source, axis = frame.array(op.operands[0]), op.attrs["axis"]
+    assert isinstance(axis, int)
+    if source.shape[axis] == 0:
+        raise InterpreterError(f"the last position of axis {axis}, which is empty", op.location)
+    return source.take(source.shape[axis] - 1, axis)
+
+
+def _bitcast_axis(op: Op, frame: Frame) -> Raw:
+    type_ = result_type(op)
+    whole = np.ascontiguousarray(frame.array(op.operands[0]))
+    return np.frombuffer(whole.tobytes(), STORAGE[type_.dtype.name]).reshape(frame.shape(type_.shape))
+
+
 def _ordinal(op: Op, frame: Frame) -> Raw:
     return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
 
@@ -144,6 +164,9 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "extend": _extend,
     "index": _index,
     "arange": _arange,
+    "concat": _concat,
+    "last": _last,
+    "bitcast_axis": _bitcast_axis,
     "ordinal": _ordinal,
     "start": _start,
     "end": _end,

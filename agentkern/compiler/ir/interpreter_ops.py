@@ -121,6 +121,8 @@ ELEMENT: dict[str, ElementFunction] = {
     "divide_by": _binary(reference_math.div),
     "floor_div": _binary(reference_math.floor_div),
     "mod": _binary(reference_math.floor_mod),
+    "trunc_div": _binary(reference_math.trunc_div),
+    "trunc_mod": _binary(reference_math.trunc_mod),
     "maximum": _binary(reference_math.maximum),
     "minimum": _binary(reference_math.minimum),
     "copysign": _binary(reference_math.copysign),

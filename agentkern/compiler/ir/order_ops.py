@@ -1,9 +1,13 @@
-"""TILE operations about positions: their numbers, and the position of an extreme. Rows of the operation table.
+"""TILE operations about positions: their numbers, an extreme's, joined axes. Rows of the operation table.
 
 What they mean is `reference_orders.py`. Passes spell most of them in element operations and plain reductions.
 """
 
+from collections.abc import Sequence
+
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
+from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
 from agentkern.dsl.dtypes import DTYPES
 
@@ -44,6 +48,43 @@ def _argument(op: Op) -> str | None:
     return reduced_wrongly(op)
 
 
+def joined_extent(extents: Sequence[int | Dim]) -> int | Dim:
+    """The extent of an axis that others are joined to."""
+    total: int | Dim = 0
+    for extent in extents:
+        total = dims.add(total, extent)
+    return total
+
+
+def _concat(op: Op) -> str | None:
+    axis, result = op.attrs["axis"], result_type(op)
+    types = [operand_type(op, k) for k in range(len(op.operands))]
+    if not types or not isinstance(axis, int) or not 0 <= axis < result.rank:
+        return f"axis {axis} of {len(types)} tiles"
+    if any(type_.dtype is not result.dtype for type_ in types):
+        return f"mixes {', '.join(str(type_.dtype) for type_ in types)}"
+    want = (*result.shape[:axis], joined_extent([t.shape[axis] for t in types]), *result.shape[axis + 1 :])
+    same = all((*t.shape[:axis], *t.shape[axis + 1 :]) == (*want[:axis], *want[axis + 1 :]) for t in types)
+    return None if same and want == result.shape else f"the shapes do not join to {list(result.shape)}"
+
+
+def _last(op: Op) -> str | None:
+    axis, source, result = op.attrs["axis"], operand_type(op), result_type(op)
+    if not isinstance(axis, int) or not 0 <= axis < source.rank:
+        return f"axis {axis} of rank {source.rank}"
+    if result.dtype is not source.dtype or result.shape != (*source.shape[:axis], *source.shape[axis + 1 :]):
+        return f"the result is {result}"
+    return None
+
+
+def _bitcast_axis(op: Op) -> str | None:
+    source, result = operand_type(op), result_type(op)
+    if not source.rank or source.rank != result.rank or source.shape[:-1] != result.shape[:-1]:
+        return f"{source} has not the axes of {result}"
+    bits = [dims.mul(type_.shape[-1], type_.dtype.bits) for type_ in (source, result)]
+    return None if bits[0] == bits[1] else f"{bits[0]} bits are not {bits[1]}"
+
+
 def _arange(op: Op) -> str | None:
     type_ = result_type(op)
     return None if type_.rank == 1 and type_.dtype is DTYPES["i64"] else f"the result is {type_}"
@@ -56,4 +97,7 @@ def _row(name: str, operands: int | None, rule: VerifyRule, doc: str, *traits: s
 ORDER_ROWS: tuple[OpSpec, ...] = (
     *(_row(n, 1, _argument, f"row-major index of the {n[3:]} over axes", axes=True, keepdims=True) for n in ARGUMENTS),
     _row("arange", 0, _arange, "the positions of an axis, from 0"),
+    _row("concat", None, _concat, "tiles one after another along an axis", "move", axis=True),
+    _row("last", 1, _last, "the last present position of an axis", "move", axis=True),
+    _row("bitcast_axis", 1, _bitcast_axis, "the bits of the last axis in elements of another width", "move"),
 )

@@ -15,7 +15,7 @@ from agentkern.dsl.dtypes import DTYPES
 
 TILE: frozenset[Stage] = frozenset({"tile", "placed"})
 EVERY: frozenset[Stage] = frozenset({"tile", "placed", "gpu"})
-ARITHMETIC = ("add", "sub", "mul", "div", "floor_div", "mod", "maximum", "minimum")
+ARITHMETIC = ("add", "sub", "mul", "div", "floor_div", "mod", "trunc_div", "trunc_mod", "maximum", "minimum")
 BITWISE = ("and", "or", "xor")
 SHIFTS = ("shl", "shr")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")

@@ -9,7 +9,7 @@ from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.rewrite import rewrite
 
 _KEEPS_BITS = ("neg", "abs")
-_PASSES_ON = ("where", "broadcast", "reshape", "transpose", "slice", "convert")
+_PASSES_ON = ("where", "broadcast", "reshape", "transpose", "slice", "concat", "convert")
 
 
 def _observed(kernel: Kernel) -> set[Value]:

@@ -16,7 +16,7 @@ from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.passes.lower.arithmetic import I32, I64
-from agentkern.compiler.passes.lower.conversions import lower_conversion
+from agentkern.compiler.passes.lower.conversions import lower_concat, lower_conversion
 from agentkern.compiler.passes.lower.elements import VIEWS, Elements, Group, is_narrowing
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
 from agentkern.compiler.passes.lower.memory import lower_load, lower_store
@@ -116,6 +116,8 @@ class _Region:
             self.reduction(op)
         elif op.name in ("convert", "slice"):
             lower_conversion(function, self.elements, op)
+        elif op.name == "concat":
+            lower_concat(function, self.elements, op)
         elif op.name == "stream":
             self.stream(op)
         elif op.name == "constant":

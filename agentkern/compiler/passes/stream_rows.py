@@ -49,6 +49,12 @@ def _streamed_classes(op: Op, classes: AxisClasses) -> frozenset[int]:
     return wide
 
 
+def _no_code(op: Op) -> UnsupportedError:
+    return UnsupportedError(
+        f"`{op.name}` of an axis too long to keep on the chip", "make the axis a grid axis with `block=`", op.location
+    )
+
+
 class _Streams:
     """Builds one grid's new region: short operations as they are, long ones inside streams."""
 
@@ -70,6 +76,8 @@ class _Streams:
 
     def long_class(self, op: Op) -> int:
         """The class along which a sink is long: that of the value that it reduces or stores."""
+        if op.name not in REDUCTIONS and op.name != "store":
+            raise _no_code(op)
         value = op.operands[0] if op.name in REDUCTIONS else op.operands[1]
         return next(number for number in self.classes.axes(value) if number in self.wide)
 
@@ -185,12 +193,8 @@ class _Chunk:
 
     def make(self, op: Op, value: Value) -> Value:
         """One long value; its long operands are made."""
-        if _regroups(op):
-            raise UnsupportedError(
-                f"`{op.name}` of an axis too long to keep on the chip",
-                "make the axis a grid axis with `block=`",
-                op.location,
-            )
+        if _regroups(op) or (op.name == "concat" and self.is_joined(op)):
+            raise _no_code(op)
         operands = tuple(self.value(v) for v in op.operands)
         attrs = op.attrs
         if op.name == "load":
@@ -199,6 +203,12 @@ class _Chunk:
         if op.name == "arange":
             return self.builder.value("index", (self.block,), self.type(value), None, value.name)
         return self.builder.value(op.name, operands, self.type(value), attrs, value.name)
+
+    def is_joined(self, op: Op) -> bool:
+        """Whether tiles are joined along the streamed axis."""
+        axis = op.attrs["axis"]
+        assert isinstance(axis, int)
+        return self.streams.classes.of[op.result, axis] == self.wide
 
     def store(self, op: Op) -> None:
         operands, attrs = self.subscript(op, tuple(self.value(v) for v in op.operands))

@@ -26,7 +26,7 @@ from agentkern.compiler.proofs.violation import (
 
 SPAN_LIMIT = 1 << 31
 VECTOR_BITS = 128
-DIVISIONS = ("floor_div", "mod")
+DIVISIONS = {"floor_div": "//", "mod": "%", "trunc_div": "ak.trunc_div", "trunc_mod": "ak.trunc_mod"}
 
 
 def division_obligations(facts: KernelFacts) -> Iterator[Obligation]:
@@ -45,7 +45,7 @@ def _is_integer(op: Op) -> bool:
 
 def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     divisor = op.operands[1]
-    operator = "//" if op.name == "floor_div" else "%"
+    operator = DIVISIONS[op.name]
     statement = f"the divisor{f' `{divisor.name}`' if divisor.name else ''} of `{operator}` is never 0"
     form = scope.forms.form(divisor)
     known = scope.forms.facts.positive(block.extent for block in scope.blocks)

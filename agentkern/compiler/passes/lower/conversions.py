@@ -230,6 +230,42 @@ def lower_conversion(function: FunctionLowering, elements: Elements, op: Op) -> 
     lower_exchange(function, elements, op, plan.exchange)
 
 
+def lower_concat(function: FunctionLowering, elements: Elements, op: Op) -> None:
+    """Every tile is written to its part of one buffer, which the result's layout reads. Errors: UnsupportedError."""
+    use_location(function, op)
+    target, axis = op.result.type, op.attrs["axis"]
+    assert isinstance(target, TileType) and isinstance(axis, int)
+    after = function.layout(op.result)
+    count, dtype = prod(after.shape), target.dtype
+    if count * dtype.nbytes > MAX_SHARED_BYTES:
+        raise _too_large(op, count)
+    buffer = _Buffer(function.allocate_shared(dtype, count, "joined"), NO_SWIZZLE, dtype.nbytes)
+    strides = tuple(dims.product(tuple(target.shape[a + 1 :])) for a in range(target.rank))
+    if function.loop_depth:
+        function.barrier()
+    start: int | dims.Dim = 0
+    for value in op.operands:
+        source = value.type
+        assert isinstance(source, TileType)
+        layout = function.layout(value)
+        starts = tuple(function.extent(start) if a == axis else 0 for a in range(target.rank))
+        held = as_array(function, elements, value, layout, source)
+        _accesses(function, "store_vector", _Side(source, layout, strides, starts), buffer, held, 1)
+        start = dims.add(start, source.shape[axis])
+    function.barrier()
+    array = function.registers(dtype, after.register_count, op.result.name, 0)
+    _accesses(function, "load_vector", _Side(target, after, strides, (0,) * target.rank), buffer, array, 1)
+    function.held[op.result] = array if after.register_count > 1 else function.get(array, 0)
+
+
+def _too_large(op: Op, count: int) -> UnsupportedError:
+    return UnsupportedError(
+        f"a value of {count} elements must move between threads and does not fit shared memory",
+        "write a smaller `block=`, or keep the value's axes in one order",
+        op.location,
+    )
+
+
 def _through_shared(
     function: FunctionLowering, elements: Elements, op: Op, plan: SharedExchange, sides: tuple[_Side, _Side]
 ) -> None:
@@ -238,11 +274,7 @@ def _through_shared(
     source, target = sides
     dtype, count = source.type.dtype, plan.count
     if count * dtype.nbytes > MAX_SHARED_BYTES:
-        raise UnsupportedError(
-            f"a value of {prod(source.layout.shape)} elements must move between threads and does not fit shared memory",
-            "write a smaller `block=`, or keep the value's axes in one order",
-            op.location,
-        )
+        raise _too_large(op, prod(source.layout.shape))
     if plan.swizzle.bits:
         function.shared_bytes = -(-function.shared_bytes // SWIZZLE_ALIGNMENT) * SWIZZLE_ALIGNMENT
     pointer = function.allocate_shared(dtype, count, f"{value.name or 'tile'}_exchange")
