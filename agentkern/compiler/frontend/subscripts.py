@@ -222,7 +222,7 @@ def load(lw: Lowering, tensor: Tensor, node: ast.Subscript) -> Tile:
     found = entries(lw, node, tensor.name, tensor.type.shape)
     if lw.grid is None:
         lw.fail("AK110", node, what=f"reading `{tensor.name}`")
-    if tensor.type.access == "out":
+    if tensor.type.access in ("out", "scratch"):
         lw.grid.reads.setdefault(tensor.name, []).append(node)
     selection = select(lw, tensor, found)
     type_ = TileType(tensor.type.dtype, selection.shape)
