@@ -6,7 +6,7 @@ torch, no numpy.
 
 from agentkern.dsl.dtypes import bf16, e4m3, e5m2, f16, f32, f64, i8, i16, i32, i64, tf32, u8, u16, u32, u64
 from agentkern.dsl.dtypes import bool_ as bool
-from agentkern.dsl.iteration import each, grid, scratch
+from agentkern.dsl.iteration import each, grid
 from agentkern.dsl.kernel import Kernel, compile, inline, kernel
 from agentkern.dsl.operations import (
     abs,
@@ -33,6 +33,7 @@ from agentkern.dsl.operations import (
     isinf,
     isnan,
     last,
+    load,
     log,
     log1p,
     log2,
@@ -52,6 +53,7 @@ from agentkern.dsl.operations import (
     softplus,
     sqrt,
     stack,
+    store,
     sum,
     tanh,
     trunc,
@@ -117,6 +119,7 @@ __all__ = [
     "isnan",
     "kernel",
     "last",
+    "load",
     "log",
     "log1p",
     "log2",
@@ -130,7 +133,6 @@ __all__ = [
     "repeat",
     "round",
     "rsqrt",
-    "scratch",
     "sigmoid",
     "sign",
     "silu",
@@ -142,6 +144,7 @@ __all__ = [
     "static_bool",
     "static_float",
     "static_int",
+    "store",
     "sum",
     "tanh",
     "tf32",

@@ -77,6 +77,16 @@ TYPES = (
     Code("AK222", "position {position} is outside axis {axis} of {shape}", "positions run from 0 to the extent - 1"),
     Code("AK223", "{what} is not a value for `{operation}`", "{hint_text}"),
     Code("AK224", "`if` needs one compile-time value, got {got}", "pick per element with `ak.where(condition, a, b)`"),
+    Code(
+        "AK225",
+        "`{text}` is no window: a window is a sum of multiples of one block variable and scalars",
+        "gather with a tile of indices: write `{block}.index`",
+    ),
+    Code(
+        "AK226",
+        "`{text}` runs over block `{block}`, which is an axis of this subscript too",
+        "write `{block}.index` to take one element for each index, or make the tile over other axes",
+    ),
 )
 
 ACCESSES = (
@@ -113,7 +123,7 @@ ACCESSES = (
     proof("AK308", "`{statement}` may divide by zero", "exclude zero, for example `ak.maximum(n, 1)`", "unproved"),
     Code("AK310", "output `{name}` is never written", "store to it, or remove it"),
     Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`"),
-    Code("AK312", "reads `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
+    Code("AK312", "reads output `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
     Code(
         "AK313",
         "`{name}` is a tile: its elements cannot be assigned",
@@ -131,14 +141,9 @@ ACCESSES = (
         "unproved",
     ),
     proof(
-        "AK316",
-        "`{statement}` reads what no earlier grid has written: {reason}",
-        "let an earlier grid write all of `{tensor}` that is read",
-    ),
-    proof(
-        "AK317",
-        "`{statement}` could not be shown to read only what earlier grids have written",
-        "write `{tensor}` with the block variables of a grid over its own sizes",
+        "AK321",
+        "`{statement}` could not be shown to write different elements of `{tensor}`",
+        "promise that the indices are distinct: `.distinct()` on their parameter, or `ak.store(..., distinct=True)`",
         "unproved",
     ),
     proof(

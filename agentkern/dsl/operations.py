@@ -269,3 +269,13 @@ def full(shape: object, value: Operand, dtype: DType) -> Tile:
 def broadcast_to(x: Tile, shape: object) -> Tile:
     """The tile repeated along new and unit axes to `shape`."""
     raise not_executed("broadcast_to")
+
+
+def load(x: Tile, where: Operand | None = None, fill: Operand | None = 0) -> Tile:
+    """`x[...]` where the condition holds, else `fill`; without a condition, `fill` where a position is outside."""
+    raise not_executed("load")
+
+
+def store(y: Tile, value: Operand, where: Operand | None = None, distinct: Flag = False) -> None:
+    """`y[...] = value` where the condition holds; `distinct` promises that no element is written twice."""
+    raise not_executed("store")

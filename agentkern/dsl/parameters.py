@@ -14,6 +14,26 @@ class TensorAnnotation:
 
     access: str
     items: tuple[object, ...]
+    promises: tuple[tuple[object, ...], ...] = ()
+
+    def values(self, lo: object, hi: object, ignore: int | None = None) -> TensorAnnotation:
+        """Promise that every value is `lo <= v < hi`, or the ignored one."""
+        return self._promising("values", lo, hi, ignore)
+
+    def distinct(self, ignore: int | None = None) -> TensorAnnotation:
+        """Promise that no two values are equal, but for the ignored one."""
+        return self._promising("distinct", ignore)
+
+    def offsets(self, end: object) -> TensorAnnotation:
+        """Promise that values start at 0, never fall, and end at `end`."""
+        return self._promising("offsets", end)
+
+    def partial(self) -> TensorAnnotation:
+        """Let an output keep the old bytes of elements that are not written."""
+        return self._promising("partial")
+
+    def _promising(self, *promise: object) -> TensorAnnotation:
+        return TensorAnnotation(self.access, self.items, (*self.promises, promise))
 
 
 class In:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, SizeInfo, Value
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.tile_ops import TILE_OPS, subscript_shape
+from agentkern.compiler.ir.subscripts import subscript_shape
+from agentkern.compiler.ir.tile_ops import TILE_OPS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.ir.verifier import verify_kernel
 from agentkern.dsl.dtypes import DTYPES

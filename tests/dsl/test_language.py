@@ -9,6 +9,7 @@ import pytest
 
 import agentkern as ak
 from agentkern.compiler.frontend.expressions import NUMBERS, STRUCTURE
+from agentkern.compiler.frontend.guarded import ACCESSES
 from agentkern.compiler.frontend.later import FOREIGN, LATER
 from agentkern.compiler.frontend.operations import OPERATIONS
 from agentkern.dsl.dtypes import DTYPES
@@ -23,7 +24,7 @@ def double(x: ak.In[ak.f32, T, 2 * H + 1], out: ak.Out[ak.f32, ak.cdiv(T, 4), ak
 
 
 def test_public_names_are_those_that_the_front_end_knows():
-    assert sorted(ak.__all__) == sorted({*OPERATIONS, *DTYPES, *NUMBERS, *STRUCTURE})
+    assert sorted(ak.__all__) == sorted({*OPERATIONS, *ACCESSES, *DTYPES, *NUMBERS, *STRUCTURE})
 
 
 def test_names_of_later_versions_and_of_other_libraries_are_not_public():

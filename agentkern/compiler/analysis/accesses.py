@@ -6,20 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentkern.compiler.analysis.blocks import label, ordinal_name
+from agentkern.compiler.analysis.blocks import at_name, label, ordinal_name
+from agentkern.compiler.analysis.element_forms import ALWAYS, Condition, ElementForms
 from agentkern.compiler.analysis.index_forms import Form, IndexForms, parameter_forms
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, mask_of, tile_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
 AxisKind = Literal["block", "scalar", "range", "data"]
+WRITES = ("store", "atomic")
 
 
 @dataclass(frozen=True, slots=True)
 class AxisIndex:
     """What one access reads or writes along one axis: the current block, or all of `low <= i < high`.
 
-    `data`: any element that a tile of indices names.
+    `spread`: a block has many, one for each element of a tile of indices. `data`: any.
     """
 
     kind: AxisKind
@@ -27,20 +30,32 @@ class AxisIndex:
     low: Form = 0
     high: Form = 0
     block: BlockType | None = None
+    spread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One load or store. `axes` has one entry per axis of the tensor."""
+    """One load or store. `axes` has one entry per axis of the tensor.
+
+    It touches what `condition` holds for. `elements` are the forms of tiles of indices by axis of the tensor, their
+    symbols bound to axes of the access' tile.
+    """
 
     op: Op
     tensor: Value
     axes: tuple[AxisIndex, ...]
+    condition: Condition = ALWAYS
+    elements: tuple[Form | None, ...] = ()
+
+    @property
+    def masked(self) -> bool:
+        """Whether some of its elements may be left out."""
+        return bool(self.op.attrs.get("masked"))
 
     @property
     def writes(self) -> bool:
         """Whether the access is a store."""
-        return self.op.name == "store"
+        return self.op.name in WRITES
 
     @property
     def type(self) -> TensorType:
@@ -78,27 +93,26 @@ class KernelFacts:
     forms: IndexForms
 
 
-def _axis(entry: str, op: Op, first_index: int, tensor: TensorType, axis: int, forms: IndexForms) -> AxisIndex:
-    if entry == ":":
-        return AxisIndex("range", ":", 0, tensor.shape[axis])
-    if not entry.startswith("$"):
-        low, high = entry.split(":")
-        return AxisIndex("range", entry, dims.parse(low), dims.parse(high))
-    value = op.operands[first_index + int(entry[1:])]
+def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexForms) -> AxisIndex:
+    value = entry.operand
+    if value is None:
+        assert entry.axis is not None
+        low, high = ("0", str(tensor.shape[entry.axis])) if entry.text == ":" else entry.text.split(":")
+        return AxisIndex("range", entry.text, dims.parse(low), dims.parse(high))
     if isinstance(value.type, BlockType):
         return AxisIndex("block", label(value.type), block=value.type)
-    form = forms.form(value)
+    spread = bool(entry.tile_axes)
+    form = element if spread else forms.form(value)
     if form is None:
-        assert isinstance(value.type, TileType)
-        return AxisIndex("data", value.name or "...")
-    return AxisIndex("scalar", _spelled(value, form, forms.blocks), form, dims.add(form, 1))
+        return AxisIndex("data", value.name or "...", spread=spread)
+    return AxisIndex("scalar", _spelled(value, form, forms.blocks), form, dims.add(form, 1), spread=spread)
 
 
 def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
-    """The one index of a block of one is the variable itself."""
+    """The one index of a block of one, and the index that an element has, is the variable itself."""
     for block in blocks:
         shown = label(block) if block.block == 1 else f"{label(block)}.ordinal"
-        text = text.replace(ordinal_name(block), shown)
+        text = text.replace(ordinal_name(block), shown).replace(at_name(block), label(block))
     return text
 
 
@@ -106,19 +120,84 @@ def _spelled(value: Value, form: Form, blocks: Sequence[BlockType]) -> str:
     if value.name:
         return value.name
     text = _spell_block_numbers(str(form), blocks).replace("%", "").replace("$", "")
-    return "..." if "#" in text else text
+    return "..." if "#" in text or "@" in text else text
 
 
 def access_of(op: Op, forms: IndexForms) -> Access:
     """The index sets of one load or store."""
-    first_index = 2 if op.name == "store" else 1
     tensor = op.operands[0]
     assert isinstance(tensor.type, TensorType)
-    index = op.attrs["index"]
-    assert isinstance(index, tuple)
-    entries = [str(e) for e in index if e != "+"]
-    axes = tuple(_axis(e, op, first_index, tensor.type, k, forms) for k, e in enumerate(entries))
-    return Access(op, tensor, axes)
+    entries = tuple(entry for entry in entries_of(op) if entry.axis is not None)
+    if not op.attrs.get("masked") and not any(e.is_window or e.is_gather for e in entries):
+        return Access(op, tensor, tuple(_axis(e, None, tensor.type, forms) for e in entries))
+    found = _framed(op, entries, forms)
+    axes = tuple(_axis(e, form, tensor.type, forms) for e, form in zip(entries, found.indices, strict=True))
+    return Access(op, tensor, axes, found.condition, found.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class _Framed:
+    """Forms of an access in the axes of its tile: of its indices, as they are and with plain block symbols."""
+
+    elements: tuple[Form | None, ...]
+    indices: tuple[Form | None, ...]
+    condition: Condition
+
+
+def _framed(op: Op, entries: tuple[Entry, ...], forms: IndexForms) -> _Framed:
+    state = ElementForms(forms)
+    tile = tile_of(op).type
+    assert isinstance(tile, TileType)
+    elements: list[Form | None] = []
+    for entry in entries:
+        if entry.operand is None or not (entry.is_window or entry.is_gather):
+            elements.append(None)
+            continue
+        rank = len(entry.tile_axes)
+        moved = {str(rank - k): str(tile.rank - axis) for k, axis in enumerate(entry.tile_axes)}
+        elements.append(state.moved(state.form(entry.operand), moved))
+    mask = mask_of(op)
+    condition = state.condition(mask) if mask is not None else ALWAYS
+    plain = _plain_names(
+        entries, tile.rank, [*filter(None, elements), *condition.nonnegative, *condition.nonzero], forms
+    )
+    condition = _with_promises(condition.renamed(lambda form: dims.substitute(form, plain)), elements, forms)
+    indices = tuple(dims.substitute(form, plain) if form is not None else None for form in elements)
+    return _Framed(tuple(elements), indices, condition)
+
+
+def _plain_names(entries: Sequence[Entry], rank: int, used: Sequence[Form], forms: IndexForms) -> dict[str, Form]:
+    """For each block the one of its symbols that stands for the index of its own axis, or else the first."""
+    names = sorted({name for form in used for name in dims.symbols(form)})
+    found: dict[str, Form] = {}
+    for block in forms.blocks:
+        own = [
+            f"{at_name(block)}@{rank - e.tile_axes[0]}"
+            for e in entries
+            if e.operand is not None and e.operand.type == block
+        ]
+        mine = [name for name in names if name.startswith(f"{at_name(block)}@") and name[-1] != "@"]
+        for name in own[:1] or mine[:1]:
+            found[name] = dims.symbol(at_name(block))
+    return found
+
+
+def _with_promises(condition: Condition, elements: Sequence[Form | None], forms: IndexForms) -> Condition:
+    """The condition, and what tensors promise of their elements once it excludes the ignored value."""
+    more: list[Form] = []
+    known = forms.facts.assuming(condition.nonnegative)
+    used = {name for form in elements if form is not None for name in dims.symbols(form)}
+    for name in sorted(used.intersection(forms.origins)):
+        promise = forms.promises.get(forms.origins[name].operands[0].name or "")
+        if promise is None or promise.ignore is None or promise.low is None or promise.high is None:
+            continue
+        gap = dims.add(dims.symbol(name), -promise.ignore)
+        excluded = gap in condition.nonzero or dims.mul(gap, -1) in condition.nonzero
+        if excluded or known.at_most(1, gap) or known.at_most(gap, -1):
+            value = dims.symbol(name)
+            more += [dims.add(value, dims.mul(promise.low, -1))]
+            more += [dims.add(dims.add(promise.high, -1), dims.mul(value, -1))]
+    return Condition((*condition.nonnegative, *more), condition.nonzero, condition.complete)
 
 
 class _Collector:
@@ -133,7 +212,7 @@ class _Collector:
     def walk(self, ops: Sequence[Op], *, nested: bool) -> None:
         for op in ops:
             self.ops.append(op)
-            if op.name in ("load", "store"):
+            if op.name in FIXED_OPERANDS:
                 access = access_of(op, self.forms)
                 self.accesses.append(access)
                 if nested:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, mask_of, tile_of
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
 
@@ -109,19 +110,18 @@ def _group(source: Sequence[int | Dim], result: Sequence[int | Dim], a: int, b: 
     return None
 
 
-def _subscripted(op: Op, first_index: int, tile: Value, union: _Union) -> None:
-    """Join a load's or store's tile axes with the blocks that subscript them."""
-    index = op.attrs["index"]
-    assert isinstance(index, tuple)
-    axis = 0
-    for entry in index:
-        text = str(entry)
-        if text.startswith("$"):
-            operand = op.operands[first_index + int(text[1:])]
-            if not isinstance(operand.type, BlockType):
-                continue
-            union.join((operand, 0), (tile, axis))
-        axis += 1
+def _subscripted(op: Op, union: _Union) -> None:
+    """Join an access' tile axes with the blocks and tiles that subscript them, and with its mask."""
+    tile = tile_of(op)
+    for entry in entries_of(op):
+        if entry.operand is None or entry.is_scalar:
+            continue
+        for axis, tile_axis in enumerate(entry.tile_axes):
+            union.join((entry.operand, axis), (tile, tile_axis))
+    mask = mask_of(op)
+    if mask is not None and _tile(mask).shape:
+        for axis in range(_tile(mask).rank):
+            union.join((mask, axis), (tile, axis))
 
 
 def _reduced(op: Op, union: _Union) -> None:
@@ -151,10 +151,8 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
     op: Op, union: _Union
 ) -> list[tuple[tuple[Key, ...], tuple[Key, ...]]]:
     """Join what one operation carries; return the relations of a reshape."""
-    if op.name == "load":
-        _subscripted(op, 1, op.result, union)
-    elif op.name == "store":
-        _subscripted(op, 2, op.operands[1], union)
+    if op.name in FIXED_OPERANDS:
+        _subscripted(op, union)
     elif op.name == "index":
         union.join((op.operands[0], 0), (op.result, 0))
     elif op.name == "broadcast":

@@ -171,6 +171,30 @@ class Facts:
             self._assume_at_least(self.simplify(extent), 1, symbols)
         return Facts(symbols, self.meanings)
 
+    def assuming(self, nonnegative: Iterable[int | Dim]) -> Facts:
+        """These facts where, besides, every given form is at least 0: a bound of the last of its symbols each."""
+        found = self
+        for form in nonnegative:
+            found = found._bounding(found.simplify(form))
+        return found
+
+    def _bounding(self, form: int | Dim) -> Facts:
+        if isinstance(form, int):
+            return self
+        names = sorted(dims.symbols(form), key=lambda name: (self.fact(name).rank, name))
+        parts = _split(form, Symbol(names[-1]))
+        if parts is None:
+            return self
+        factor, rest = parts
+        if not isinstance(factor, int) or not factor or names[-1] in dims.symbols(rest):
+            return self
+        fact = self.fact(names[-1])
+        if factor > 0:
+            fact = replace(fact, lows=(*fact.lows, dims.cdiv(dims.mul(rest, -1), factor)))
+        else:
+            fact = replace(fact, highs=(*fact.highs, dims.floordiv(rest, -factor)))
+        return Facts({**self.symbols, names[-1]: fact}, self.meanings)
+
     def _assume_at_least(self, value: int | Dim, least: int, symbols: dict[str, SymbolFact]) -> None:
         """Raise the lower bounds that `value >= least` implies, where it is simple enough to see."""
         if isinstance(value, int):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.analysis.intervals import IndexRange
+from agentkern.compiler.analysis.promises import Promise, Promises, element_fact, promises_of
 from agentkern.compiler.analysis.ranges import dtype_range, value_range
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -42,11 +43,16 @@ class IndexForms:
     data: list[str] = field(default_factory=list)
     scalars: list[str] = field(default_factory=list)
     derived: list[str] = field(default_factory=list)
+    makers: dict[Value, Op] = field(default_factory=dict[Value, Op])
+    origins: dict[str, Op] = field(default_factory=dict[str, Op])
+    promises: Promises = field(default_factory=dict[str, Promise])
+    elements: dict[Value, Form] = field(default_factory=dict)
 
     def copy(self) -> IndexForms:
         """An independent copy, for the body of a grid."""
         lists = (dict(self.definitions), list(self.data), list(self.scalars), list(self.derived))
-        return IndexForms(self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges), *lists)
+        made = (dict(self.makers), dict(self.origins), self.promises, dict(self.elements))
+        return IndexForms(self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges), *lists, *made)
 
     def form(self, value: Value) -> Form | None:
         """The form of an integer value that is the same everywhere, if it has one."""
@@ -66,11 +72,12 @@ class IndexForms:
 
     def visit(self, op: Op) -> None:
         """Give the result of one operation its form, if it is an index scalar."""
+        self.makers.update(dict.fromkeys(op.results, op))
         if len(op.results) != 1 or not _is_integer(op.result):
             return
         rule = FORM_RULES.get(op.name)
         form = rule(self, op) if rule is not None else None
-        if form is not None and (self._divides(op) or self._fits(form, op.result)):
+        if form is not None and (self._divides(op) or self.fits(form, op.result)):
             self.forms[op.result] = form
         elif _is_index(op.result):
             self.forms[op.result] = self._opaque(op.result, value_range(op, self.range))
@@ -93,7 +100,8 @@ class IndexForms:
             self.scalars.append(name)
             self.forms[value] = dims.symbol(name)
 
-    def _fits(self, form: Form, value: Value) -> bool:
+    def fits(self, form: Form, value: Value) -> bool:
+        """Whether an integer value's type holds a form: the arithmetic that made it does not wrap."""
         assert isinstance(value.type, TileType)
         low, high = value.type.dtype.integer_range
         if isinstance(form, int):
@@ -108,10 +116,24 @@ class IndexForms:
         self.facts = self.facts.with_symbols({name: fact})
 
     def _opaque(self, value: Value, bounds: IndexRange) -> Form:
-        name = f"#{len(self.data) + len(self.derived)}"
-        self._symbol(name, SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK))
+        name = self._data_symbol(value, bounds)
         self.data.append(name)
         return dims.symbol(name)
+
+    def element_symbol(self, value: Value) -> str:
+        """A name for an element of a tile that has no form, known to the facts; it is no unknown by itself."""
+        return self._data_symbol(value, self.range(value))
+
+    def _data_symbol(self, value: Value, bounds: IndexRange) -> str:
+        name = f"#{len(self.data) + len(self.derived)}"
+        fact = SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK)
+        op = self.makers.get(value)
+        if op is not None and op.name == "load":
+            promise = self.promises.get(op.operands[0].name or "")
+            fact = element_fact(promise, fact, self.facts) if not op.attrs.get("masked") else fact
+            self.origins[name] = op
+        self._symbol(name, fact)
+        return name
 
     def choice(self, a: Form, b: Form, *, largest: bool) -> Form:
         """The larger or the smaller of two forms, as a defined symbol."""
@@ -249,7 +271,7 @@ def parameter_forms(kernel: Kernel, values: Mapping[str, int] | None = None) -> 
     shapes = [param.type.shape for param in kernel.params if isinstance(param.type, TensorType)]
     shapes += [tuple(_grid_extents(op)) for op in kernel.body if op.name == "grid"]
     extents = dict.fromkeys(e for shape in shapes for e in shape if isinstance(e, Dim) and _is_product(e))
-    forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents))
+    forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents), promises=promises_of(kernel))
     for param in kernel.params:
         forms.scalar_parameter(param)
     return forms

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.subscripts import entries_of
 from agentkern.compiler.ir.types import TensorType
 
 Range = tuple[int | Dim, int | Dim]
@@ -28,11 +29,8 @@ def constant_positions(ops: Sequence[Op]) -> dict[Value, int]:
 
 def _entries(op: Op) -> list[str | Value]:
     """One entry per axis of the tensor: the operand, or the text of a range."""
-    index = op.attrs["index"]
-    assert isinstance(index, tuple)
-    first = 1 if op.name == "load" else 2
-    texts = [str(entry) for entry in index if entry != "+"]
-    return [op.operands[first + int(text[1:])] if text.startswith("$") else text for text in texts]
+    entries = [entry for entry in entries_of(op) if entry.axis is not None]
+    return [entry.text if entry.operand is None else entry.operand for entry in entries]
 
 
 def same_subscript(a: Op, b: Op) -> bool:

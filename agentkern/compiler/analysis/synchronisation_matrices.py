@@ -36,12 +36,9 @@ def repeat_bytes(span: int) -> int:
     return 8 * span or 128
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Layout:
-    """Pieces of a matrix: their addresses over 16, the row (or k) and the piece along a row of each.
-
-    One object stands for one layout.
-    """
+    """Pieces of a matrix: their addresses over 16, the row (or k) and the piece along a row of each."""
 
     at: Pieces
     row: Pieces
@@ -68,7 +65,6 @@ class Operand:
     k_major: bool
 
 
-@lru_cache(maxsize=256)
 def operands_of(instruction: str) -> tuple[Operand | None, Operand]:
     """A (None: in registers) and B of a product step."""
     match = WGMMA_NAME.match(instruction)

@@ -11,14 +11,14 @@ from agentkern.compiler.frontend.values import FrontValue, Poison
 
 # Keywords of other libraries: what the language has instead.
 FOREIGN_KEYWORDS = {
-    "mask": "positions past an edge are left out by themselves; pick values with `ak.where`",
-    "other": "positions past an edge are left out by themselves; pick values with `ak.where`",
+    "mask": "positions past an edge are left out by themselves; the keyword of a condition is `where=`",
+    "other": "positions past an edge are left out by themselves; the keyword of what is read instead is `fill=`",
     "dim": "the keyword is `axis=`",
     "keepdim": "the keyword is `keepdims=`",
     "dtype": "convert with `.to(...)`",
     "out": "assign: `out[...] = ...`",
 }
-_RENAMED = {"dim": "axis", "keepdim": "keepdims"}
+_RENAMED = {"dim": "axis", "keepdim": "keepdims", "mask": "where", "other": "fill"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import ast
 import difflib
 from typing import NoReturn
 
+from agentkern.compiler.frontend.guarded import ACCESSES
 from agentkern.compiler.frontend.inline import call_helper
 from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER
 from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering, Rejected
@@ -47,7 +48,7 @@ STRUCTURE = (
     "compile",
 )
 NUMBERS = {"inf": float("inf"), "nan": float("nan")}
-PUBLIC = (*OPERATIONS, *DTYPES, *NUMBERS, *STRUCTURE)
+PUBLIC = (*OPERATIONS, *ACCESSES, *DTYPES, *NUMBERS, *STRUCTURE)
 
 
 def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
@@ -56,7 +57,7 @@ def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
         return TypeName(DTYPES[name])
     if name in NUMBERS:
         return Number(NUMBERS[name])
-    if name in OPERATIONS or name in STRUCTURE:
+    if name in OPERATIONS or name in ACCESSES or name in STRUCTURE:
         return Function(name)
     if name in LATER:
         lw.fail("AK601", node, name=f"ak.{name}", instead=LATER[name])
@@ -149,6 +150,8 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
     match callee:
         case Function(name) if name in OPERATIONS:
             return call(lw, name, node)
+        case Function(name) if name in ACCESSES:
+            return ACCESSES[name](lw, node)
         case Function(name):
             where = "heads a loop: `for t in ak.grid(T):`" if name in ("grid", "each") else "is not called in a kernel"
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")

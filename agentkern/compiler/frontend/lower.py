@@ -125,7 +125,6 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     if reason is not None:
         lw.diagnostics.append(error("AK123", lw.header(node), name=node.name, what="kernel", reason=reason))
     signature = read_signature(lw, node, settings)
-    lw.parameter_names = set(signature.names)
     lw.scopes.append(signature.names)
     _check_settings(lw, node, signature, settings)
     lw.run(node.body)
@@ -137,7 +136,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     return Kernel(
         node.name,
         "tile",
-        (*signature.params, *lw.scratch),
+        tuple(signature.params),
         ops,
         tuple(lw.used_sizes.values()),
         {
@@ -145,6 +144,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
             "defaults": tuple(signature.defaults),
             "statics": statics,
             "settings": tuple(signature.settings),
+            **({"promises": tuple(signature.promises)} if signature.promises else {}),
         },
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from agentkern.compiler.frontend.conversion import ARITHMETIC
 from agentkern.compiler.frontend.literals import converted, misfit
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
+from agentkern.compiler.frontend.promises import Row, promise_row, split_promises
 from agentkern.compiler.frontend.values import (
     POISON,
     BlockVar,
@@ -50,6 +51,7 @@ class Signature:
     outputs: dict[str, ast.arg] = field(default_factory=dict)
     setting_names: list[str] = field(default_factory=list)
     names: dict[str, FrontValue] = field(default_factory=dict)
+    promises: list[Row] = field(default_factory=list[Row])
 
 
 def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Signature:
@@ -109,6 +111,7 @@ def _parameter(
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         fixes = (lw.source.replace(annotation, annotation.value, "leave the quotes out"),)
         lw.fail("AK213", annotation, name=name, reason="the annotation is a string", fixes=fixes)
+    annotation, promises = split_promises(annotation)
     _reject_later(lw, name, annotation)
     if isinstance(annotation, ast.Subscript):
         access = lw.need_one(annotation.value)
@@ -121,7 +124,10 @@ def _parameter(
         if _ACCESS[access.name] != "in":
             signature.outputs[name] = argument
         signature.names[name] = Tensor(value, name)
+        signature.promises += [promise_row(lw, Tensor(value, name), call) for call in promises]
         return
+    if promises:
+        lw.fail("AK213", promises[0], name=name, reason="only tensors make promises")
     match lw.need_one(annotation):
         case TypeName(dtype):
             _scalar(lw, signature, argument, dtype, default)
@@ -140,7 +146,7 @@ def _reject_later(lw: Lowering, name: str, annotation: ast.expr) -> None:
         lw.fail("AK602", annotation, name=name, what="an optional tensor", instead="write one kernel per case")
     call = annotation.func if isinstance(annotation, ast.Call) else None
     if isinstance(call, ast.Attribute) and isinstance(call.value, ast.Subscript | ast.Call):
-        instead = "tensors are contiguous, and what they hold is not promised"
+        instead = "tensors are contiguous; `.values`, `.distinct`, `.offsets` and `.partial` are known"
         lw.fail("AK602", annotation, name=name, what=f"`.{call.attr}(...)`", instead=instead)
 
 

@@ -11,7 +11,17 @@ from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected, R
 from agentkern.compiler.frontend.operators import operate
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.subscripts import store
-from agentkern.compiler.frontend.values import NOTHING, POISON, FrontValue, Poison, Tensor, Tile, Tuple, describe
+from agentkern.compiler.frontend.values import (
+    NOTHING,
+    POISON,
+    FrontValue,
+    Nothing,
+    Poison,
+    Tensor,
+    Tile,
+    Tuple,
+    describe,
+)
 
 
 def _rebind(lw: Lowering, target: ast.Name, value: FrontValue) -> None:
@@ -91,10 +101,7 @@ def _note_mentioned(lw: Lowering, node: ast.AST) -> None:
 
 def _assign(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.Assign)
-    first = node.targets[0]
-    lw.assigned = first.id if isinstance(first, ast.Name) else None
     value = lw.evaluate(node.value)
-    lw.assigned = None
     for target in node.targets:
         _bind_target(lw, target, value, node.value)
 
@@ -145,10 +152,12 @@ def _expression(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.Expr)
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
         return
-    if isinstance(lw.evaluate(node.value), Poison):
+    value = lw.evaluate(node.value)
+    if isinstance(value, Poison):
         _note_mentioned(lw, node)
         raise Poisoned
-    lw.fail("AK119", node)
+    if not isinstance(value, Nothing) or not isinstance(node.value, ast.Call):
+        lw.fail("AK119", node)
 
 
 def _return(lw: Lowering, node: ast.stmt) -> None:

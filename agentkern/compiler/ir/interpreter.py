@@ -116,9 +116,11 @@ def _run_grid(op: Op, frame: Frame) -> None:
         # only the first free axis is cut; the others are run whole
         pieces[pieces.index(None)] = _piece(region, types, extents, frame)
     axes = [_blocks(extent, piece) for extent, piece in zip(extents, pieces, strict=True)]
+    scattered: dict[int, Raw] = {}
     for blocks in itertools.product(*axes):
         current = {t.name: b.stop - b.start for t, b in zip(types, blocks, strict=True)}
-        inner = Frame(dict(frame.values), frame.sizes | current, frame.static | static, frame.free_block)
+        sizes, known = frame.sizes | current, frame.static | static
+        inner = Frame(dict(frame.values), sizes, known, frame.free_block, scattered)
         inner.values.update({id(value): block for value, block in zip(region.args, blocks, strict=True)})
         _run(region.ops, inner)
 
@@ -132,7 +134,7 @@ def _run_stream(op: Op, frame: Frame) -> None:
     yielded: list[list[Raw]] = [[] for _ in kinds]
     for chunk in _blocks(extent, block.block) or (Block(0, 0, 0),):
         sizes = frame.sizes | {block.name: chunk.stop - chunk.start}
-        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block)
+        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block, frame.scattered)
         inner.values[id(region.args[0])] = chunk
         _run(region.ops, inner)
         for tiles, value in zip(yielded, last.operands, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Location, Value
@@ -33,12 +33,16 @@ Datum = Raw | Block
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What an operation sees: values by identity, extents by name, and the extents that fix orders."""
+    """What an operation sees: values by identity, extents by name, and the extents that fix orders.
+
+    `scattered` holds the elements that stores of the running grid have written through tiles of indices, by store.
+    """
 
     values: dict[int, Datum]
     sizes: dict[str, int]
     static: dict[str, int]
     free_block: int | None
+    scattered: dict[int, Raw] = field(default_factory=dict[int, Raw])
 
     def array(self, value: Value) -> Raw:
         """Return the array that a tile or tensor value has."""

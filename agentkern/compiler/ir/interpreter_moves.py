@@ -12,6 +12,7 @@ import numpy as np
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.interpreter_access import is_elementwise, load_elements, store_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_ops import constant, result_type
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
@@ -140,14 +141,14 @@ def _pick(op: Op, frame: Frame, text: str, extent: int, first: int) -> int | sli
     chosen = frame.values[id(op.operands[first + int(text[1:])])]
     if isinstance(chosen, Block):
         return slice(chosen.start, chosen.stop)
-    if chosen.ndim:
-        raise InterpreterError("a subscript that is a tile of indices", op.location)
     return int(chosen)
 
 
 def _load(op: Op, frame: Frame) -> Raw:
     tensor = op.operands[0]
     assert isinstance(tensor.type, TensorType)
+    if is_elementwise(op):
+        return load_elements(op, frame)
     array = frame.array(tensor)
     picks, new_axes = _subscript(op, frame, array, 1)
     found = np.expand_dims(array[picks], new_axes)
@@ -176,6 +177,9 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
 
 def store(op: Op, frame: Frame) -> None:
     """Write a tile to a tensor. Errors: InterpreterError past an edge."""
+    if is_elementwise(op):
+        store_elements(op, frame)
+        return
     array = frame.array(op.operands[0])
     picks, _ = _subscript(op, frame, array, 2)
     array[picks] = frame.array(op.operands[1])

@@ -1,15 +1,14 @@
 """The operations of the TILE stage as table rows, with the rule that each must obey.
 
 What an operation means is `interpreter.py`; how it rounds is `design` numerics, mirrored there. Shapes of element
-operations are equal: broadcasting is an operation of its own. Subscripts of `load` and `store` are one entry per axis:
-`$k` (operand k after the fixed ones: a block, an integer scalar), `:` (the whole axis), `lo:hi` (a static range) or
-`+` (a new axis of extent 1, `load` only).
+operations are equal: broadcasting is an operation of its own. Subscripts of `load` and `store` are `subscripts.py`.
 """
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 from agentkern.compiler.ir.order_ops import ORDER_ROWS, reduced_wrongly
+from agentkern.compiler.ir.subscripts import wrong_access
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
@@ -138,56 +137,10 @@ def _slice(op: Op) -> str | None:
     return None
 
 
-def _subscript(op: Op, tensor: TensorType, first_index: int) -> str | None:
-    index = op.attrs["index"]
-    assert isinstance(index, tuple)
-    if len([e for e in index if e != "+"]) != tensor.rank:
-        return f"{len(index)} subscripts for a tensor of rank {tensor.rank}"
-    used = [int(str(e)[1:]) for e in index if str(e).startswith("$")]
-    if used != list(range(len(op.operands) - first_index)):
-        return "subscripts must use the index operands in order, each once"
-    for operand in op.operands[first_index:]:
-        type_ = operand.type
-        if not (isinstance(type_, BlockType) or (isinstance(type_, TileType) and type_.dtype.is_integer)):
-            return "an index operand is neither a block nor an integer"
-    return None
-
-
-def subscript_shape(tensor: TensorType, index: tuple[object, ...], operands: tuple[object, ...]) -> tuple[object, ...]:
-    """The tile shape that a subscript selects; `operands` are the types of the index operands."""
-    shape: list[object] = []
-    axis = 0
-    for entry in index:
-        text = str(entry)
-        if text == "+":
-            shape.append(1)
-            continue
-        if text == ":":
-            shape.append(tensor.shape[axis])
-        elif text.startswith("$"):
-            type_ = operands[int(text[1:])]
-            if isinstance(type_, BlockType):
-                shape.append(type_.current)
-        else:
-            low, high = text.split(":")
-            shape.append(dims.add(dims.parse(high), dims.mul(dims.parse(low), -1)))
-        axis += 1
-    return tuple(shape)
-
-
 def _load(op: Op) -> str | None:
-    tensor = op.operands[0].type
-    if not isinstance(tensor, TensorType):
+    if not isinstance(op.operands[0].type, TensorType):
         return "loads from what is not a tensor"
-    wrong = _subscript(op, tensor, 1)
-    if wrong is not None:
-        return wrong
-    index = op.attrs["index"]
-    assert isinstance(index, tuple)
-    want = subscript_shape(tensor, index, tuple(v.type for v in op.operands[1:]))
-    if _result(op).shape != want or _result(op).dtype is not tensor.dtype:
-        return f"the result is {_result(op)}, the subscript selects {tensor.dtype} {list(want)}"
-    return None
+    return wrong_access(op, _result(op))
 
 
 def _store(op: Op) -> str | None:
@@ -196,15 +149,7 @@ def _store(op: Op) -> str | None:
         return "stores a tile to a tensor"
     if tensor.access == "in":
         return "stores to an input"
-    wrong = _subscript(op, tensor, 2)
-    if wrong is not None:
-        return wrong
-    index = op.attrs["index"]
-    assert isinstance(index, tuple)
-    want = subscript_shape(tensor, index, tuple(v.type for v in op.operands[2:]))
-    if value.shape != want or value.dtype is not tensor.dtype:
-        return f"stores {value}, the subscript selects {tensor.dtype} {list(want)}"
-    return None
+    return wrong_access(op, value)
 
 
 def _block_number(op: Op) -> str | None:
@@ -230,6 +175,10 @@ def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *tr
     results = 0 if name in ("store", "grid") else 1
     stages = EVERY if "elementwise" in traits or name == "constant" else TILE
     return OpSpec(name, stages, operands, results, attrs, int(name == "grid"), frozenset(traits), rule, doc)
+
+
+_LOAD = {"index": True, "masked": False, "filled": False}
+_STORE = {"index": True, "masked": False, "distinct": False}
 
 
 def _rows() -> list[OpSpec]:
@@ -262,8 +211,8 @@ def _rows() -> list[OpSpec]:
         _row("ordinal", 1, _block_number, "the block's number from 0"),
         _row("start", 1, _block_number, "the block's first index"),
         _row("end", 1, _block_number, "one past the block's last index"),
-        _row("load", None, _load, "read a tile: tensor, then index operands", "reads", "move", index=True),
-        _row("store", None, _store, "write a tile: tensor, value, then index operands", "writes", index=True),
+        _row("load", None, _load, "read a tile: tensor, index operands, mask, fill", "reads", "move", **_LOAD),
+        _row("store", None, _store, "write a tile: tensor, value, index operands, mask", "writes", **_STORE),
         _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False),
     ]
 

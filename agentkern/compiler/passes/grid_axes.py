@@ -8,11 +8,13 @@ from math import gcd
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
+from agentkern.compiler.analysis.windows import Makers, Window, makers_of, window_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
-from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, tile_of
+from agentkern.compiler.ir.types import TensorType, TileType
 
 RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
 GUESSED_BLOCK = 64
@@ -22,46 +24,55 @@ MAX_ACCESS_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One load or store: its tensor, tile and subscripts."""
+    """One load or store: its tensor, tile and subscripts; `windows` are those of its entries that are windows."""
 
     op: Op
     tensor: TensorType
     tile: Value
-    first_index: int
+    entries: tuple[Entry, ...]
+    windows: Mapping[Value, Window]
 
-    @property
-    def index(self) -> tuple[str, ...]:
-        """Subscript entries as text."""
-        entries = self.op.attrs["index"]
-        assert isinstance(entries, tuple)
-        return tuple(str(e) for e in entries)
-
-    def operand(self, entry: str) -> Value:
-        """The operand that a `$k` entry names."""
-        return self.op.operands[self.first_index + int(entry[1:])]
+    def window(self, entry: Entry) -> Window | None:
+        """How a window runs along its block, where that is known."""
+        return self.windows.get(entry.operand) if entry.is_window and entry.operand is not None else None
 
 
-def access_of(op: Op) -> Access | None:
-    """A load's or store's access; None for other operations."""
-    if op.name not in ("load", "store"):
+def access_of(op: Op, makers: Makers | None = None) -> Access | None:
+    """A load's or store's access; None for other operations. Without `makers` no window is known."""
+    if op.name not in FIXED_OPERANDS:
         return None
     tensor = op.operands[0].type
     assert isinstance(tensor, TensorType)
-    tile = op.result if op.name == "load" else op.operands[1]
-    return Access(op, tensor, tile, 1 if op.name == "load" else 2)
+    entries = entries_of(op)
+    windows: dict[Value, Window] = {}
+    for entry in entries:
+        if entry.is_window and entry.operand is not None:
+            found = window_of(entry.operand, makers or {})
+            windows.update({entry.operand: found} if found is not None else {})
+    return Access(op, tensor, tile_of(op), entries, windows)
 
 
 def accesses(region: Region) -> tuple[Access, ...]:
     """Every load and store of a grid, in order."""
-    return tuple(found for op in walk(region.ops) if (found := access_of(op)) is not None)
+    makers = makers_of(region.ops)
+    return tuple(found for op in walk(region.ops) if (found := access_of(op, makers)) is not None)
 
 
 def is_contiguous_axis(access: Access) -> bool:
     """Whether the tile's last axis is the tensor's last, so that neighbours are neighbours in memory."""
-    last = access.index[-1] if access.index else "+"
-    if last == "+":
+    if not access.entries:
         return False
-    return not last.startswith("$") or isinstance(access.operand(last).type, BlockType)
+    last = access.entries[-1]
+    if last.is_window:
+        window = access.window(last)
+        return window is not None and window.step == 1
+    return last.text != "+" and not last.is_scalar and not last.is_gather and _is_last(access, last)
+
+
+def _is_last(access: Access, entry: Entry) -> bool:
+    """Whether an entry is the tile's last axis: tiles that gather may stand before it only."""
+    assert isinstance(access.tile.type, TileType)
+    return entry.tile_axes == (access.tile.type.rank - 1,)
 
 
 def fast_classes(region: Region, classes: AxisClasses) -> tuple[int, ...]:
@@ -173,17 +184,28 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
         return 1
     assumed = max(variant.alignment // nbytes, 1)
     width = min(limit, assumed)
-    entries = [e for e in access.index if e != "+"]
-    for axis, entry in enumerate(entries):
-        if axis < len(entries) - 1:
-            stride = dims.product(access.tensor.shape[axis + 1 :])
+    for entry in access.entries:
+        if entry.axis is None:
+            continue
+        if entry.axis < access.tensor.rank - 1:
+            stride = dims.product(access.tensor.shape[entry.axis + 1 :])
             width = gcd(width, _divisor(stride, kernel, assumed if not isinstance(stride, int) else 1))
-        elif entry.startswith("$"):
-            width = gcd(width, tiles.get(access.operand(entry), 1))
-        elif entry != ":":
-            start = dims.parse(entry.split(":")[0])
-            width = gcd(width, start if isinstance(start, int) and start else width)
+        else:
+            width = gcd(width, _last_start(access, entry, tiles) or width)
     return width
+
+
+def _last_start(access: Access, entry: Entry, tiles: Mapping[Value, int]) -> int:
+    """A number that divides the first index of every block along the tensor's last axis; 0 where that is 0."""
+    if entry.text == ":":
+        return 0
+    if entry.operand is None:
+        start = dims.parse(entry.text.split(":")[0])
+        return start if isinstance(start, int) else 1
+    window = access.window(entry)
+    if window is not None:
+        return 1 if window.scalars else gcd(window.step * tiles.get(window.block, 1), window.start)
+    return tiles.get(entry.operand, 1)
 
 
 def grid_classes(op: Op) -> AxisClasses:

@@ -107,7 +107,7 @@ class _Region:
         function = self.function
         use_location(function, op)
         if op.name == "load":
-            lower_load(function, op)
+            lower_load(function, self.elements, op)
         elif op.name == "store":
             lower_store(function, self.elements, op)
         elif op.name == "cast":

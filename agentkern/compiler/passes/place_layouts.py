@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from agentkern.compiler.analysis.axes import AxisClasses, axis_classes, reshape_groups
+from agentkern.compiler.analysis.windows import makers_of
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order import SumOrder, sum_order
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -27,6 +29,7 @@ from agentkern.compiler.layout.layout import (
     restricted,
     without_axis,
 )
+from agentkern.compiler.passes.access_layouts import operand_layouts
 from agentkern.compiler.passes.axis_plan import AxisPlan, plan_axes, planned_layout
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
@@ -36,6 +39,7 @@ from agentkern.compiler.passes.grid_axes import (
     static_extent,
     sum_caps,
 )
+from agentkern.compiler.passes.root_classes import root_choices, roots_of
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule, Schedule
 
@@ -125,35 +129,13 @@ def stream_order(op: Op, type_: TileType, axis: int) -> SumOrder:
     return sum_order(axis == type_.rank - 1, block.extent if isinstance(block.extent, int) else None)
 
 
-def _root_choices(classes: AxisClasses) -> list[tuple[int, ...]]:
-    """Root classes to try: every reshaped axis whole, then every one by its parts."""
-    wholes = {split.whole for split in classes.splits}
-    parts = {part for split in classes.splits for part in split.parts}
-    numbers = range(len(classes.extents))
-    by_whole = tuple(n for n in numbers if n not in parts or n in wholes)
-    by_parts = tuple(n for n in numbers if n not in wholes)
-    return [by_whole] if by_whole == by_parts else [by_whole, by_parts]
-
-
-def _roots_of(number: int, roots: Sequence[int], classes: AxisClasses) -> tuple[int, ...]:
-    """The roots that carry a class: itself, the whole that it is part of, or its parts."""
-    if number in roots:
-        return (number,)
-    for split in classes.splits:
-        if number in split.parts and split.whole in roots:
-            return (split.whole,)
-        if number == split.whole and all(part in roots for part in split.parts):
-            return split.parts
-    return ()
-
-
 def _fast_roots(
     region: Region, roots: Sequence[int], classes: AxisClasses, meets: Mapping[int, frozenset[int]]
 ) -> list[int]:
     """Roots to vectorise: of most bytes first, none that meets one before it."""
     found: list[int] = []
     for number in fast_classes(region, classes):
-        carriers = _roots_of(number, roots, classes)
+        carriers = roots_of(number, roots, classes)
         if carriers and carriers[-1] not in found and not meets[carriers[-1]] & set(found):
             found.append(carriers[-1])
     return found
@@ -166,7 +148,7 @@ def _meetings(
     meets: dict[int, set[int]] = {root: set() for root in roots}
     made = (value for op in walk(region.ops) for value in op.results if isinstance(value.type, TileType))
     for numbers in {classes.axes(value) for value in made}:
-        carried = {r for n in numbers if extents[n] > 1 for r in _roots_of(n, roots, classes)}
+        carried = {r for n in numbers if extents[n] > 1 for r in roots_of(n, roots, classes)}
         for root in carried:
             meets[root] |= carried - {root}
     return {root: frozenset(others) for root, others in meets.items()}
@@ -180,6 +162,7 @@ class _Placer:
         self.mapped: dict[Value, Value] = {}
         self.converted_bytes = 0
         self.layouts_by_classes: dict[tuple[int, ...], Layout | None] = {}
+        self.makers = makers_of(grid.region.ops)
 
     def region(self, region: Region) -> Region:
         builder = Builder(OPS)
@@ -192,9 +175,10 @@ class _Placer:
         if op.name == "reshape" and not _tile(op.operands[0]).shape:
             op = Op(OPS["broadcast"], op.operands, None, op.results, (), op.location)
         operands = tuple(self.mapped.get(v, v) for v in op.operands)
-        if op.name == "store" and _tile(operands[1]).shape:
-            value = self.convert(operands[1], operands[1], self.whole_sectors(op, _layout(operands[1])), builder)
-            operands = (operands[0], value, *operands[2:])
+        if op.name in FIXED_OPERANDS and op.name != "load" and _tile(operands[1]).shape:
+            layout = self.whole_sectors(op, _layout(operands[1]))
+            value = self.convert(operands[1], operands[1], layout, builder)
+            operands = self.subscripted(op, (operands[0], value, *operands[2:]), layout, builder)
         if op.name == "stream":
             self.stream(op, builder)
             return
@@ -255,13 +239,19 @@ class _Placer:
         layout = self.default(op.result)
         if op.name == "load":
             layout = self.whole_sectors(op, layout)
+            operands = self.subscripted(op, operands, layout, builder)
         if "elementwise" in op.spec.traits:
             operands = tuple(self.convert(v, v, layout, builder) for v in operands)
         return layout, operands
 
+    def subscripted(self, op: Op, operands: tuple[Value, ...], layout: Layout, builder: Builder) -> tuple[Value, ...]:
+        """An access' operands, its tiles of indices and its mask spread as its tile is."""
+        wanted = operand_layouts(op, layout)
+        return tuple(self.convert(v, v, wanted[k], builder) if k in wanted else v for k, v in enumerate(operands))
+
     def whole_sectors(self, op: Op, layout: Layout) -> Layout:
         """The layout of an access: the value's, unless each lane would touch a sector of memory of its own."""
-        access = access_of(op)
+        access = access_of(op, self.makers)
         assert access is not None
         nbytes = access.tensor.dtype.nbytes
         extents = self.grid.tile_extents(access.tile)
@@ -374,7 +364,7 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
     orders = sum_caps(region, classes) | _stream_orders(region, classes)
     best: tuple[int, Region] | None = None
     failure: UnsupportedError | None = None
-    for roots in _root_choices(classes):
+    for roots in root_choices(classes):
         meets = _meetings(region, roots, classes, extents)
         fast = _fast_roots(region, roots, classes, meets)
         plan = plan_axes(roots, fast, extents, orders, meets, schedule, classes.splits)

@@ -12,10 +12,11 @@ from dataclasses import replace
 
 from agentkern.compiler.analysis.axes import AxisClasses, reshape_groups
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, index_operands, tile_of
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.compiler.passes.grid_axes import access_of, chunk_of, grid_classes, sum_caps, wide_classes
+from agentkern.compiler.passes.grid_axes import chunk_of, grid_classes, sum_caps, wide_classes
 from agentkern.compiler.passes.stream_order import LongOps, walk_levels
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
@@ -217,25 +218,21 @@ class _Chunk:
 
     def subscript(self, op: Op, operands: tuple[Value, ...]) -> tuple[tuple[Value, ...], dict[str, object]]:
         """Replace the `:` of the streamed axis by the chunk."""
-        access = access_of(op)
-        assert access is not None
-        fixed = access.first_index
+        fixed = FIXED_OPERANDS[op.name]
+        tile, extra = tile_of(op), operands[fixed + len(index_operands(op)) :]
         index: list[str] = []
         blocks: list[Value] = []
-        axis = 0
-        for entry in access.index:
-            moved = entry.startswith("$") and not isinstance(access.operand(entry).type, BlockType)
-            if entry.startswith("$"):
-                index.append(f"${len(blocks)}")
-                blocks.append(operands[fixed + int(entry[1:])])
-            elif entry != "+" and self.streams.classes.of[access.tile, axis] == self.wide:
-                self.whole(op, entry)
+        for entry in entries_of(op):
+            if entry.operand is not None:
+                index.append(f"{entry.text[0]}{len(blocks)}")
+                blocks.append(operands[fixed + int(entry.text[1:])])
+            elif entry.text != "+" and self.streams.classes.of[tile, entry.tile_axes[0]] == self.wide:
+                self.whole(op, entry.text)
                 index.append(f"${len(blocks)}")
                 blocks.append(self.block)
             else:
-                index.append(entry)
-            axis += not moved
-        return (*operands[:fixed], *blocks), {"index": tuple(index)}
+                index.append(entry.text)
+        return (*operands[:fixed], *blocks, *extra), {**op.attrs, "index": tuple(index)}
 
     def whole(self, op: Op, entry: str) -> None:
         if entry != ":" and not entry.startswith("0:"):

@@ -189,7 +189,7 @@ def overflow_obligations(facts: KernelFacts) -> Iterator[Obligation]:
                 "overflow",
                 f"`{access.text}` spans fewer than 2^31 elements in one block",
                 access.op.location,
-                shown=known.at_most(span, SPAN_LIMIT - 1),
+                shown=not any(index.spread for index in access.axes) and known.at_most(span, SPAN_LIMIT - 1),
                 tensor=access.tensor.name or "",
                 access=access.text,
             )

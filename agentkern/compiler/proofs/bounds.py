@@ -60,11 +60,22 @@ def _shown(scope: Scope, access: Access, axis: int, index: AxisIndex) -> bool:
     if index.block is not None and index.block.extent == extent:
         return True
     known = present_facts(scope, access, axis)
-    if index.block is not None:
+    if index.block is not None and not access.masked:
         return known.at_most(index.block.extent, extent)
     if index.kind == "range" and not known.at_most(index.low, index.high):
         return False
-    return known.nonnegative(index.low) and known.at_most(index.high, extent)
+    low, high = (index.low, index.high)
+    if index.block is not None:
+        low = dims.symbol(blocks.at_name(index.block))
+        high = dims.add(low, 1)
+    return _follows(known, access, low) and _follows(known, access, at_most(high, extent))
+
+
+def _follows(known: Facts, access: Access, form: Form) -> bool:
+    """Whether a form is nonnegative where the access touches an element."""
+    if known.nonnegative(form):
+        return True
+    return any(known.nonnegative(dims.add(form, dims.mul(given, -1))) for given in access.condition.nonnegative)
 
 
 def present_facts(scope: Scope, access: Access, axis: int) -> Facts:
@@ -73,7 +84,7 @@ def present_facts(scope: Scope, access: Access, axis: int) -> Facts:
     for other, index in enumerate(access.axes):
         if other != axis and index.kind == "range":
             needed.append(dims.add(index.high, dims.mul(index.low, -1)))
-    return scope.forms.facts.positive(needed)
+    return scope.forms.facts.positive(needed).assuming(access.condition.nonnegative)
 
 
 def _violation(facts: KernelFacts, scope: Scope, access: Access, axis: int) -> Violation:
@@ -82,9 +93,17 @@ def _violation(facts: KernelFacts, scope: Scope, access: Access, axis: int) -> V
         if other != axis and index.kind == "range":
             clauses.append((less(index.low, index.high),))
     clauses += _outside(access.axes[axis], access.type.shape[axis])
+    clauses += conditions(access)
     index = access.axes[axis]
     shown = (access.type.shape[axis], index.low, index.high)
     return make_violation([*size_unknowns(facts), *scope_unknowns(scope)], clauses, scope.forms.data, shown)
+
+
+def conditions(access: Access) -> list[Clause]:
+    """That an access touches an element; a part of its condition that is not understood counts as data."""
+    found: list[Clause] = [(form,) for form in access.condition.nonnegative]
+    found += [(less(form, 0), less(0, form)) for form in access.condition.nonzero]
+    return found if access.condition.complete else [*found, (dims.symbol("#mask"),)]
 
 
 def _outside(index: AxisIndex, extent: Form) -> list[Clause]:

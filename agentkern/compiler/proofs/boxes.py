@@ -30,14 +30,14 @@ class Box:
 
 def box_of(scope: Scope, store: Access) -> Box | None:
     """The box that a store fills; None where none is known."""
-    return None if store in scope.conditional else _Sweep(scope).box(store)
+    return None if store in scope.conditional or store.masked else _Sweep(scope).box(store)
 
 
 def interleaved_boxes(scope: Scope, stores: Sequence[Access]) -> Iterator[Box]:
     """Boxes that several stores of a block fill together: `o[2 * i]` and `o[2 * i + 1]`."""
     groups: dict[tuple[int, object], dict[int, Access]] = {}
     for store in stores:
-        if store in scope.conditional:
+        if store in scope.conditional or store.masked:
             continue
         for axis, index in enumerate(store.axes):
             if index.kind == "scalar":
@@ -71,8 +71,10 @@ class _Sweep:
         self.counts: dict[Atom, Form] = {
             Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in scope.blocks if b.block is not None
         }
+        self.counts.update({Symbol(blocks.at_name(b)): b.extent for b in scope.blocks})
         self.counts.update(more)
         self.names: dict[Atom, str] = {Symbol(blocks.ordinal_name(b)): b.name for b in scope.blocks}
+        self.names.update({Symbol(blocks.at_name(b)): b.name for b in scope.blocks})
         self.spent: list[str] = []
         varying = [n for block in scope.blocks for n in blocks.block_facts(block)]
         self.varying = {*varying, *scope.forms.data, *scope.forms.derived}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentkern.compiler.analysis import blocks
-from agentkern.compiler.analysis.accesses import Access, AxisIndex, Scope
+from agentkern.compiler.analysis.accesses import Access, AxisIndex, Scope, access_of
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
@@ -39,6 +39,23 @@ def meeting(scope: Scope, a: Access, b: Access) -> Meeting:
     return _Meeting(scope).decide(a, b)
 
 
+def is_distinct(scope: Scope, name: str, access: Access | None) -> bool:
+    """Whether a symbol is an element of a tensor whose values are distinct wherever `access` touches anything."""
+    origin = scope.forms.origins.get(name)
+    promise = scope.forms.promises.get(origin.operands[0].name or "") if origin is not None else None
+    if promise is None or not promise.distinct or access is None or origin is None or origin.attrs.get("masked"):
+        return False
+    if promise.ignore_same is None:
+        return True
+    value = dims.symbol(name)
+    gap = dims.add(value, -promise.ignore_same)
+    if promise.ignore_same < 0 and any(index.low == value for index in access.axes if index.kind == "scalar"):
+        return True  # a negative index is no element
+    known = scope.forms.facts.assuming(access.condition.nonnegative)
+    excluded = gap in access.condition.nonzero or dims.mul(gap, -1) in access.condition.nonzero
+    return excluded or known.at_most(1, gap) or known.at_most(gap, -1)
+
+
 class _Meeting:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -47,12 +64,14 @@ class _Meeting:
         self.varying = {*self.block_of, *scope.forms.data, *scope.forms.derived}
         self.settled: set[str] = set()
         self.equal_atoms: set[Atom] = set()
+        self.first: Access | None = None
         for block in scope.blocks:
             if blocks.has_one(block) or self.facts.at_most(blocks.count(block), 1):
                 self.settled.add(block.name)
 
     def decide(self, a: Access, b: Access) -> Meeting:
         """Go over the axes until nothing new is learned."""
+        self.first = a
         pairs = list(zip(a.axes, b.axes, strict=True))
         if any(self._apart(x, y) for x, y in pairs):
             return "never"
@@ -143,7 +162,17 @@ class _Meeting:
             self.equal_atoms.add(digit.atom)
             if isinstance(digit.atom, Symbol) and digit.atom.name in self.block_of:
                 self.settled.add(self.block_of[digit.atom.name])
+            elif isinstance(digit.atom, Symbol):
+                self._learn_distinct(digit.atom.name)
         return True
+
+    def _learn_distinct(self, name: str) -> None:
+        """Equal values of a tensor of distinct values are one element of it."""
+        origin = self.scope.forms.origins.get(name)
+        if origin is None or not is_distinct(self.scope, name, self.first):
+            return
+        for index in access_of(origin, self.scope.forms).axes:
+            self._learn(index, index)
 
     def _digits(self, form: Form) -> list[Digit] | None:
         """The varying part of a form as digits; None where it is not a sum of such."""

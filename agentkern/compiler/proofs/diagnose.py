@@ -8,34 +8,42 @@ from agentkern.diagnostics import Diagnostic, Span, error
 REFUTED: dict[Kind, str] = {
     "bounds": "AK301",
     "disjoint": "AK303",
+    "scatter": "AK321",
     "coverage": "AK305",
     "division": "AK307",
     "extent": "AK331",
     "reads": "AK312",
     "own_reads": "AK314",
-    "filled": "AK316",
 }
 UNKNOWN: dict[Kind, str] = {
     "bounds": "AK302",
     "disjoint": "AK304",
+    "scatter": "AK321",
     "coverage": "AK306",
     "division": "AK308",
     "extent": "AK332",
     "reads": "AK312",
     "own_reads": "AK315",
-    "filled": "AK317",
 }
 
 
 def diagnose(report: ProofReport, path: str) -> tuple[Diagnostic, ...]:
     """One diagnostic per safety record that is refuted or unknown, in the report's order."""
-    return tuple(_diagnostic(record, path) for record in report.unsafe())
+    unsafe = report.unsafe()
+    scatters = {record.location for record in unsafe if record.obligation == "scatter"}
+    # a scatter that may meet itself in one block is reported once
+    return tuple(
+        _diagnostic(record, path)
+        for record in unsafe
+        if record.obligation != "disjoint" or record.outcome == "refuted" or record.location not in scatters
+    )
 
 
 def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:
     code = (REFUTED if record.outcome == "refuted" else UNKNOWN)[record.obligation]
     span, access, tensor = _span(record, path), record.access, record.tensor
-    return error(code, span, statement=access, tensor=tensor, name=tensor, reason=_reason(record))
+    hint, reason = record.hint or None, _reason(record)
+    return error(code, span, hint=hint, statement=access, tensor=tensor, name=tensor, reason=reason)
 
 
 def _reason(record: ProofRecord) -> str:

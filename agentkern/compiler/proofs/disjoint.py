@@ -9,8 +9,10 @@ from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts,
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.bounds import conditions
 from agentkern.compiler.proofs.collision import MARK, meeting
 from agentkern.compiler.proofs.obligation import Case, Obligation
+from agentkern.compiler.proofs.scatter import HINT, promised_distinct
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
@@ -81,6 +83,8 @@ def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Seque
     name = store.tensor.name or ""
     both = f"`{store.text}`" if len(before) == 1 else f"`{store.text}` and the stores before it"
     meets = _open(scope, store, before, same_block=True)
+    promised = promised_distinct(store) if meets == [store] else ()
+    scatters = any(index.spread for index in store.axes)
     return Obligation(
         "disjoint",
         f"different blocks of `{_grid_text(scope)}` never write one element of `{name}` ({both})",
@@ -89,6 +93,8 @@ def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Seque
         cases=tuple(_case(facts, scope, other, store, other_block=True) for other in meets),
         tensor=name,
         access=store.text,
+        promised=promised,
+        hint=HINT if scatters else "",
     )
 
 
@@ -131,6 +137,8 @@ def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, 
         if "data" in (a.kind, b.kind):
             data.append(f"@{axis}")
         clauses += _holds(a, place, {}) + _holds(b, place, marks)
+    clauses += conditions(first)
+    clauses += [tuple(dims.substitute(member, marks) for member in clause) for clause in conditions(second)]
     if other_block:
         clauses.append(_differ(scope, marks))
     return make_violation(unknowns, clauses, data)

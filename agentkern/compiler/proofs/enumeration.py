@@ -48,7 +48,7 @@ def first_unwritten(facts: KernelFacts, tensor: Value, scopes: Sequence[Scope]) 
 def _is_plain(scope: Scope, store: Access) -> bool:
     """Whether the store runs once per block and its indices depend on nothing but blocks and sizes."""
     forms = scope.forms
-    return store not in scope.conditional and not (forms.data or forms.derived or forms.scalars)
+    return store not in scope.conditional and not store.masked and not (forms.data or forms.derived or forms.scalars)
 
 
 def _settings(facts: KernelFacts) -> Iterator[dict[str, int]]:

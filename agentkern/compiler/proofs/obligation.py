@@ -26,7 +26,8 @@ class Case:
 class Obligation:
     """Holds if it is `shown` or none of its `cases` can happen. Without cases only the presolver can show it.
 
-    `refuted` is a counterexample that the presolver itself found.
+    `refuted` is a counterexample that the presolver itself found; `promised` are the kernel's own words for it; `hint`
+    is what to write where it cannot be shown.
     """
 
     kind: Kind
@@ -37,6 +38,8 @@ class Obligation:
     refuted: Mapping[str, object] | None = None
     tensor: str = ""
     access: str = ""
+    promised: tuple[str, ...] = ()
+    hint: str = ""
 
     def record(
         self,
@@ -56,6 +59,8 @@ class Obligation:
             counterexample,
             tensor=self.tensor,
             access=self.access,
+            hint=self.hint,
+            assumptions=self.promised if outcome == "assumed" else (),
         )
 
 
@@ -65,6 +70,8 @@ def decide(obligation: Obligation) -> ProofRecord:
         return obligation.record("proved", "presolver")
     if obligation.refuted is not None:
         return obligation.record("refuted", "presolver", counterexample=obligation.refuted)
+    if obligation.promised:
+        return obligation.record("assumed", "none")
     if not obligation.cases:
         return obligation.record("unknown", "none")
     violations = [case.violation() for case in obligation.cases]

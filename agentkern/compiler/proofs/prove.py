@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from agentkern.compiler.analysis.accesses import KernelFacts, access_of, kernel_facts
+from agentkern.compiler.analysis.promises import promises_of, without_promises
 from agentkern.compiler.ir.core import Kernel, Op, SizeInfo
 from agentkern.compiler.proofs.arithmetic import (
     alignment_obligations,
@@ -24,6 +25,7 @@ from agentkern.compiler.proofs.disjoint import disjoint_obligations, read_obliga
 from agentkern.compiler.proofs.least_extents import extent_obligations
 from agentkern.compiler.proofs.obligation import Obligation, decide
 from agentkern.compiler.proofs.records import ProofRecord, ProofReport
+from agentkern.compiler.proofs.scatter import scatter_obligations
 from agentkern.compiler.proofs.violation import Form
 
 TRIAL_SIZES = (2, 8, 64, 128, 1024, 7168)
@@ -38,6 +40,7 @@ def obligations(facts: KernelFacts) -> Iterator[Obligation]:
     """
     yield from bounds_obligations(facts)
     yield from disjoint_obligations(facts)
+    yield from scatter_obligations(facts)
     yield from read_obligations(facts)
     yield from coverage_obligations(facts)
     yield from division_obligations(facts)
@@ -50,6 +53,7 @@ def prove_kernel(kernel: Kernel) -> ProofReport:
     """Decide every obligation of a TILE kernel. Deterministic; Z3 is used, and imported, only where needed."""
     records = [decide(o) for o in obligations(kernel_facts(kernel))]
     promises = tuple(text for size in kernel.sizes for text in promised(size))
+    promises += tuple(text for name, promise in promises_of(kernel).items() for text in promise.texts(name))
     if promises:
         records = _without_promises(kernel, records, promises)
     unset = tuple(size for size in kernel.sizes if size.static)
@@ -72,7 +76,7 @@ def promised(size: SizeInfo) -> list[str]:
 
 def _without_promises(kernel: Kernel, records: list[ProofRecord], promises: tuple[str, ...]) -> list[ProofRecord]:
     """Mark as assumed what is not shown once the promises are taken away."""
-    plain = replace(kernel, sizes=tuple(SizeInfo(s.name, s.static) for s in kernel.sizes))
+    plain = replace(without_promises(kernel), sizes=tuple(SizeInfo(s.name, s.static) for s in kernel.sizes))
     found: list[ProofRecord] = []
     for record, bare in zip(records, obligations(kernel_facts(plain)), strict=True):
         stands = record.outcome != "proved" or (bare.shown and bare.statement == record.statement)

@@ -9,14 +9,14 @@ from typing import Literal
 from agentkern.compiler.ir.core import Location
 
 Kind = Literal[
-    "bounds", "disjoint", "reads", "own_reads", "coverage", "filled", "division", "extent", "overflow", "alignment"
+    "bounds", "disjoint", "scatter", "reads", "own_reads", "coverage", "division", "extent", "overflow", "alignment"
 ]
 Outcome = Literal["proved", "assumed", "refuted", "unknown"]
 Method = Literal["presolver", "search", "z3", "none"]
 
 OUTCOMES: tuple[Outcome, ...] = ("proved", "assumed", "refuted", "unknown")
 SAFETY: frozenset[Kind] = frozenset(
-    {"bounds", "disjoint", "reads", "own_reads", "coverage", "filled", "division", "extent"}
+    {"bounds", "disjoint", "scatter", "reads", "own_reads", "coverage", "division", "extent"}
 )
 """Kinds that must hold for a kernel to have a meaning; the others only permit faster code."""
 
@@ -28,7 +28,7 @@ class ProofRecord:
     `obligation` is its kind, `statement` says what is to hold, `location` where it came from. `effort` counts solver
     resource units (0 without a solver). `counterexample` has `text`, `sizes`, `blocks` and what else the kind shows.
     `assumptions` names the promises and build-time sizes that an `assumed` outcome rests on. `tensor` and `access` are
-    what it is about, as the kernel spells them.
+    what it is about, as the kernel spells them; `hint` is what to write instead, if not what its kind always says.
     """
 
     obligation: Kind
@@ -41,6 +41,7 @@ class ProofRecord:
     assumptions: tuple[str, ...] = ()
     tensor: str = ""
     access: str = ""
+    hint: str = ""
 
     @property
     def is_safety(self) -> bool:

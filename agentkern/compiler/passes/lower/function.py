@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agentkern.compiler.abi import Variant
+from agentkern.compiler.analysis.windows import makers_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.ir.dims import Dim, FloorDiv
@@ -41,6 +42,7 @@ class FunctionLowering:
     def __init__(self, kernel: Kernel, variant: Variant, warps: int, grid: Op) -> None:
         self.kernel = kernel
         self.memory = MemoryOrder(grid)
+        self.makers = makers_of((grid,))
         self.variant = variant
         self.warps = warps
         self.builder = Builder(OPS)

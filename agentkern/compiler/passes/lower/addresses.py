@@ -1,0 +1,136 @@
+"""Where a tile lies in memory: a 64-bit block base, strides of its axes, and tiles of indices added per element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentkern.compiler.analysis.windows import Window
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.gpu_types import Pointer
+from agentkern.compiler.ir.subscripts import Entry
+from agentkern.compiler.layout.layout import Layout
+from agentkern.compiler.passes.grid_axes import Access, access_of, aligned_elems
+from agentkern.compiler.passes.lower.arithmetic import I64
+from agentkern.compiler.passes.lower.elements import Elements, View, spread_view
+from agentkern.compiler.passes.lower.function import FunctionLowering, named
+
+MAX_OFFSET = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A tile of indices: its registers by the access' registers, and the stride of the axis that they index."""
+
+    view: View
+    stride: int | Value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A pointer to the block's first element, the stride of each tile axis in elements, and what is gathered.
+
+    `width`: elements that an access may move at once.
+    """
+
+    pointer: Value
+    strides: tuple[int | Value, ...]
+    gathered: tuple[Gathered, ...]
+    width: int
+
+
+def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
+    """The address of a load's or store's tile, whose layout is `layout`."""
+    access = access_of(op, function.makers)
+    assert access is not None
+    index = function.index
+    tensor = op.operands[0]
+    name = tensor.name or ""
+    base: int | Value = 0
+    strides: list[int | Value] = [0] * layout.rank
+    gathered: list[Gathered] = []
+    for entry in access.entries:
+        if entry.axis is None:
+            continue
+        stride = _stride(function, name, access, entry.axis)
+        window = access.window(entry)
+        if window is not None:
+            base = index.add(base, wide_product(function, _window_start(function, window), stride))
+            strides[entry.tile_axes[0]] = index.multiply(stride, window.step)
+        elif entry.is_window or entry.is_gather:
+            gathered.append(_gathered(function, entry, layout, stride))
+        else:
+            base = index.add(base, wide_product(function, _first(function, entry), stride))
+            for axis in entry.tile_axes:
+                strides[axis] = stride
+    readonly = op.name == "load" and tensor not in function.memory.written
+    type_ = Pointer(access.tensor.dtype, "global", readonly)
+    pointer = function.builder.value("advance", (tensor, index.value(base, I64)), type_, None, f"{name}_block")
+    width = aligned_elems(access, name, function.kernel, function.variant, function.tiles)
+    return Place(pointer, tuple(strides), tuple(gathered), width)
+
+
+def _stride(function: FunctionLowering, name: str, access: Access, axis: int) -> int | Value:
+    """Elements between neighbours of a tensor's axis."""
+    if name in function.variant.strided:
+        symbol = f"{name}.stride{axis}"
+        return function.symbols[symbol]
+    return function.extent(dims.product(access.tensor.shape[axis + 1 :]))
+
+
+def _first(function: FunctionLowering, entry: Entry) -> int | Value:
+    """The first index of a block, a range or a scalar."""
+    if entry.text == ":":
+        return 0
+    if entry.operand is None:
+        return function.extent(dims.parse(entry.text.split(":")[0]))
+    if entry.is_block:
+        return function.blocks[entry.operand].start
+    return function.index.value(function.held[entry.operand], I64)
+
+
+def _window_start(function: FunctionLowering, window: Window) -> int | Value:
+    """The index of a window's element 0."""
+    index = function.index
+    start = index.multiply(function.blocks[window.block].start, window.step)
+    total = index.add(start, window.start)
+    for factor, scalar in window.scalars:
+        number = index.value(function.held[scalar], I64)
+        total = index.add(total, index.multiply(number, factor))
+    return total
+
+
+def _gathered(function: FunctionLowering, entry: Entry, layout: Layout, stride: int | Value) -> Gathered:
+    assert entry.operand is not None
+    source = function.layout(entry.operand)
+    return Gathered(spread_view(entry.operand, source, entry.tile_axes, layout), stride)
+
+
+def wide_product(function: FunctionLowering, number: int | Value, stride: int | Value) -> int | Value:
+    """A product in 64 bits."""
+    if isinstance(number, int) and isinstance(stride, int):
+        return number * stride
+    if number == 0 or stride == 0:
+        return 0
+    wide = function.index.value(number, I64) if isinstance(number, Value) else number
+    return function.index.multiply(wide, stride)
+
+
+def offset_of(
+    function: FunctionLowering, elements: Elements, place: Place, layout: Layout, register: int | Value
+) -> int | Value:
+    """A register's element offset from the block's first, 32 bits when the block's span is known to fit."""
+    span = 0
+    for axis, stride in enumerate(place.strides):
+        span = span + (layout.shape[axis] - 1) * abs(stride) if isinstance(stride, int) else MAX_OFFSET + 1
+    total: int | Value = 0
+    for axis, stride in enumerate(place.strides):
+        coordinate = function.coordinate(layout, axis, register)
+        if span > MAX_OFFSET:
+            total = function.index.add(total, wide_product(function, coordinate, stride))
+        else:
+            total = function.index.add(total, function.index.multiply(coordinate, stride))
+    for gathered in place.gathered:
+        number = elements.element(gathered.view.source, elements.renumbered(gathered.view, register))
+        total = function.index.add(total, wide_product(function, number, gathered.stride))
+    return named(total, "offset")

@@ -1,0 +1,115 @@
+"""Windows, masks and gathers: interpreter and simulator agree bit for bit, over extents, inputs and schedules."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.compiler.agreement import disagreements
+
+Sizes = dict[str, int]
+
+KERNELS: dict[str, tuple[str, list[tuple[Sizes, Sizes]]]] = {
+    "a row and the one before it": (
+        """\
+def k(x: ak.In[ak.f32,T,H], o: ak.Out[ak.f32,T,H]):
+    for t in ak.grid(T):
+        o[t,:]=x[t,:]+ak.load(x[t-1,:],fill=0)
+""",
+        [({"H": 5}, {"T": 7}), ({"H": 64}, {"T": 1}), ({"H": 300}, {"T": 131}), ({"H": 9000}, {"T": 2})],
+    ),
+    "neighbours on the fast axis": (
+        """\
+def k(x: ak.In[ak.bf16,T], o: ak.Out[ak.bf16,T]):
+    for t in ak.grid(T):
+        a=ak.load(x[t-1],fill=0).to(ak.f32)+x[t].to(ak.f32)
+        o[t]=(a+ak.load(x[t+8],fill=-2.5).to(ak.f32)).to(ak.bf16)
+""",
+        [({}, {"T": 0}), ({}, {"T": 1}), ({}, {"T": 7}), ({}, {"T": 3001})],
+    ),
+    "every second element of both axes": (
+        """\
+def k(x: ak.In[ak.f32,2*T,2*N], o: ak.Out[ak.f32,T,N]):
+    for t,n in ak.grid(T,N):
+        o[t,n]=x[2*t,2*n]+x[2*t+1,2*n]+x[2*t,2*n+1]*x[2*t+1,2*n+1]
+""",
+        [({}, {"T": 0, "N": 4}), ({}, {"T": 1, "N": 1}), ({}, {"T": 7, "N": 5}), ({}, {"T": 30, "N": 77})],
+    ),
+    "a window that counts down, with a run-time start": (
+        """\
+def k(x: ak.In[ak.f32,T], s: ak.In[ak.i32,N], o: ak.Out[ak.f32,N,T]):
+    for n, t in ak.grid(ak.each(N), T):
+        o[n,t]=ak.load(x[T-1-t],fill=0)-ak.load(x[s[n]-2*t],fill=1.5)
+""",
+        [({}, {"T": 1, "N": 3}), ({}, {"T": 131, "N": 2}), ({}, {"T": 0, "N": 2})],
+    ),
+    "rows by checked numbers": (
+        """\
+def k(x: ak.In[ak.f32,T,H], i: ak.In[ak.i32,N], o: ak.Out[ak.f32,N,H]):
+    for n in ak.grid(N):
+        r=i[n]
+        ok=(r>=0)&(r<T)
+        o[n,:]=ak.load(x[r,:],where=ok[:,None],fill=1.5)
+""",
+        [
+            ({"H": 5}, {"T": 3, "N": 9}),
+            ({"H": 64}, {"T": 2, "N": 40}),
+            ({"H": 8}, {"T": 0, "N": 4}),
+            ({"H": 9001}, {"T": 3, "N": 2}),
+        ],
+    ),
+    "tiles of indices broadcast together in the place of the first": (
+        """\
+def k(x: ak.In[ak.f32,4,T,4,H], i: ak.In[ak.i32,N], j: ak.In[ak.i32,M], o: ak.Out[ak.f32,N,M,T,H]):
+    for t, n, m in ak.grid(T, N, M):
+        o[n,m,t,:]=ak.load(x[i[n][:,None],t,j[m],:],fill=0)
+""",
+        [
+            ({"H": 5}, {"T": 2, "N": 3, "M": 2}),
+            ({"H": 8}, {"T": 1, "N": 1, "M": 5}),
+            ({"H": 4}, {"T": 3, "N": 0, "M": 2}),
+        ],
+    ),
+    "one element for each index": (
+        """\
+def k(x: ak.In[ak.f32,T,N], i: ak.In[ak.i64,T], o: ak.Out[ak.f32,T]):
+    for t in ak.grid(T):
+        o[t]=ak.load(x[t.index,i[t]],fill=-0.0)
+""",
+        [({}, {"T": 9, "N": 3}), ({}, {"T": 1, "N": 1}), ({}, {"T": 260, "N": 4}), ({}, {"T": 3, "N": 0})],
+    ),
+    "a mask along the fast axis, scalars as masks, bool data": (
+        """\
+def k(x: ak.In[ak.f16,T,H], m: ak.In[ak.bool,T,H], o: ak.Out[ak.f16,T,H]):
+    for t in ak.grid(T):
+        o[t,:]=0
+        ak.store(o[t,:], ak.load(x[t,:],where=m[t,:],fill=2), where=m[t,:])
+        ak.store(o[t,0:1], 7, where=True)
+""",
+        [({"H": 5}, {"T": 3}), ({"H": 64}, {"T": 9}), ({"H": 301}, {"T": 2}), ({"H": 9000}, {"T": 2})],
+    ),
+    "columns gathered on the last axis": (
+        """\
+def k(x: ak.In[ak.u8,T,N], i: ak.In[ak.i32,M], o: ak.Out[ak.u8,T,M]):
+    for t, m in ak.grid(T, M):
+        o[t,m]=ak.load(x[t,i[m]],fill=255)
+""",
+        [({}, {"T": 5, "N": 3, "M": 9}), ({}, {"T": 1, "N": 1, "M": 300}), ({}, {"T": 3, "N": 0, "M": 2})],
+    ),
+    "a store through a window": (
+        """\
+def k(x: ak.In[ak.f32,T], o: ak.Out[ak.f32,2*T]):
+    for t in ak.grid(T):
+        o[2*t]=x[t]
+        o[2*t+1]=-x[t]
+""",
+        [({}, {"T": 0}), ({}, {"T": 1}), ({}, {"T": 131})],
+    ),
+}
+CASES = [(name, statics, sizes) for name, (_, cases) in KERNELS.items() for statics, sizes in cases]
+
+
+@pytest.mark.parametrize(
+    ("name", "statics", "sizes"), CASES, ids=[f"{n} {'-'.join(map(str, (s | z).values()))}" for n, s, z in CASES]
+)
+def test_interpreter_and_simulator_agree(name: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
+    assert not disagreements(KERNELS[name][0], statics, sizes, ("random", "special", "integers"), 3, tmp_path)
