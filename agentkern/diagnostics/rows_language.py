@@ -123,7 +123,7 @@ ACCESSES = (
     proof("AK308", "`{statement}` may divide by zero", "exclude zero, for example `ak.maximum(n, 1)`", "unproved"),
     Code("AK310", "output `{name}` is never written", "store to it, or remove it"),
     Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`"),
-    Code("AK312", "reads output `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
+    Code("AK312", "reads `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
     Code(
         "AK313",
         "`{name}` is a tile: its elements cannot be assigned",
@@ -138,6 +138,17 @@ ACCESSES = (
         "AK315",
         "`{statement}` could not be shown to read only the block's own elements of `{tensor}`",
         "subscript `{tensor}` in reads as in stores, or write to an `ak.Out` tensor",
+        "unproved",
+    ),
+    proof(
+        "AK316",
+        "`{statement}` reads what no earlier grid has written: {reason}",
+        "let an earlier grid write all of `{tensor}` that is read",
+    ),
+    proof(
+        "AK317",
+        "`{statement}` could not be shown to read only what earlier grids have written",
+        "write `{tensor}` with the block variables of a grid over its own sizes",
         "unproved",
     ),
     proof(

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agentkern.dsl.dtypes import DType
 from agentkern.dsl.sizes import Size
 from agentkern.dsl.stub import not_executed
+
+
+class Scratch:
+    """What `ak.scratch` gives: a tensor that lives for one call."""
 
 
 class Each:
@@ -15,6 +20,11 @@ class Each:
 def each(extent: Size | int) -> Each:
     """One scalar index at a time, `0` to `extent - 1`: `for b, t in ak.grid(ak.each(B), T):`."""
     raise not_executed("each")
+
+
+def scratch(shape: object, dtype: DType) -> Scratch:
+    """Memory between the grids of a call: `part = ak.scratch((8, H), ak.f32)`; a grid sees what earlier ones wrote."""
+    raise not_executed("scratch")
 
 
 def grid(*extents: Size | int | Each, block: int | tuple[int | None, ...] | None = None) -> Iterator[object]:

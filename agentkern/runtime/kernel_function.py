@@ -37,7 +37,7 @@ from agentkern.runtime.simulator import (
     SimulatorUnavailableError,
     build,
 )
-from agentkern.runtime.tensors import BoundCall, bind_call, variant_of
+from agentkern.runtime.tensors import BoundCall, bind_call, variant_of, with_scratch
 
 Values = tuple[tuple[str, str, Scalar], ...]
 """Names, types and values: 1, 1.0 and True differ."""
@@ -92,6 +92,7 @@ class KernelFunction:
         call = bind_call(signature, given.positional, given.named, stream=stream_of_caller())
         statics = {info.name: call.sizes[info.name] for info in signature.sizes if info.static}
         program = self._program(given.settings, statics)
+        call = with_scratch(call, program.abi)
         if call.device.kind == "cuda":
             program.gpu.launch(call)
         else:

@@ -121,6 +121,15 @@ def bind_call(
     return BoundCall(signature.name, tensors, scalars, sizes, place)
 
 
+def with_scratch(call: BoundCall, abi: KernelAbi) -> BoundCall:
+    """Return the call with memory for all scratch of its build: a shape may rest on what the build fixed."""
+    library = _library_of({bound.param.name: bound.view for bound in call.tensors})
+    own = tuple(bound for bound in call.tensors if bound.param.access != "scratch")
+    params = [p for p in abi.params if isinstance(p, TensorParam) and p.access == "scratch"]
+    made = (_bound(param, None, call.sizes, call.device, library) for param in params)
+    return replace(call, tensors=(*own, *made))
+
+
 def variant_of(kernel: Kernel | KernelAbi, call: BoundCall) -> Variant:
     """Return the build that fits the call best: strided where it must be, and as aligned as all its rows are."""
     return fitting_variant(kernel, call.sizes, call.strided, call.alignment)

@@ -29,3 +29,18 @@ def power(x: ak.In[ak.f32, T], out: ak.Out[ak.f32, T], squared: ak.static_bool =
 def past_the_edge(x: ak.In[ak.f32, T], out: ak.Out[ak.f32, T]):
     for t in ak.grid(T):
         out[t] = x[t] + missing  # noqa: F821 - what the test is about
+
+
+@ak.kernel
+def shares_of_rows(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, T, H]):
+    totals = ak.scratch((T,), ak.f32)
+    for t in ak.grid(T):
+        totals[t] = ak.sum(x[t, :], axis=1)
+    for t in ak.grid(T):
+        out[t, :] = x[t, :] / totals[t, None]
+
+
+@ak.kernel
+def accumulate(total: ak.InOut[ak.f32, T], x: ak.In[ak.f32, T]):
+    for t in ak.grid(T):
+        total[t] = total[t] + x[t]

@@ -13,7 +13,7 @@ import agentkern as ak
 from agentkern.runtime import kernel_function
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.kernel_function import KernelError
-from tests.runtime.called_kernels import past_the_edge, power, scale_rows, widen
+from tests.runtime.called_kernels import accumulate, past_the_edge, power, scale_rows, shares_of_rows, widen
 
 pytestmark = pytest.mark.toolchain
 
@@ -195,3 +195,21 @@ def test_tensors_on_a_gpu_run_there():
     assert out.is_cuda
     assert torch.equal(out, x * 2)
     assert torch.equal(scale_rows(x[:, ::2], 2.0), x[:, ::2] * 2)
+
+
+def test_scratch_between_grids_is_allocated_for_each_call():
+    x = np.arange(1, 16, dtype=np.float32).reshape(3, 5)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(shares_of_rows, [x * 2.0**n for n in range(8)]))
+    assert all(np.array_equal(found, x / x.sum(axis=1, keepdims=True)) for found in results)
+    assert torch.equal(shares_of_rows(torch.from_numpy(x)), torch.from_numpy(results[0]))
+
+
+def test_inout_tensors_are_changed_where_they_lie_and_not_returned():
+    total, x = torch.ones(7), torch.arange(7, dtype=torch.float32)
+    assert accumulate(total, x) is None
+    assert torch.equal(total, x + 1)
+    with pytest.raises(CallError, match="AK706"):
+        accumulate(x=x)
+    with pytest.raises(CallError, match="AK709"):
+        accumulate(total, total)

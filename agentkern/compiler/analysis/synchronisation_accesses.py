@@ -61,6 +61,8 @@ class Accesses:
         self.nbytes = nbytes
         self.memory = SharedMemory(nbytes, min([PIECE_BYTES, *sizes]), agents.n_groups, report)
         self.boxes = Boxes(nbytes)
+        self.pieces: dict[Layout, Lanes] = {}
+        self.inside: dict[tuple[Layout, Op], bool] = {}
         self.barriers = [
             (offset, offset + 8 * op.result.type.count, op)
             for op in body
@@ -79,10 +81,17 @@ class Accesses:
             )  # fmt: skip
             return False
         for start, end, barriers in self.barriers:
-            if np.any((at < end) & (at + nbytes > start)):
+            if low < end and high > start and ((at < end) & (at + nbytes > start)).any():
                 self.report.add("bounds", f"touches the barriers at {start} to {end - 1}", op, barriers)
                 return False
         return True
+
+    def _layout_inside(self, layout: Layout, region: Region, op: Op) -> bool:
+        """Whether the pieces of a box or a matrix do; one layout in one array is looked at once."""
+        key = (layout, region.op)
+        if key not in self.inside:
+            self.inside[key] = self._inside(layout.at * PIECE_BYTES, PIECE_BYTES, region, op)
+        return self.inside[key]
 
     def threads_access(self, state: GroupState, event: Event, threads: Lanes) -> None:
         """An access of each thread of its own address."""
@@ -102,8 +111,9 @@ class Accesses:
         nbytes = access_bytes(op)
         if not self._inside(at, nbytes, address.region, op):
             return
-        if (at % nbytes).any():
-            self.report.add("alignment", f"{nbytes} bytes at byte {int(at[np.argmax(at % nbytes)])}", op)
+        beyond = at % nbytes
+        if beyond.any():
+            self.report.add("alignment", f"{nbytes} bytes at byte {int(at[np.argmax(beyond)])}", op)
         index, thread = self.memory.spread(at, nbytes, threads)
         number = state.group.number
         if op.name == "copy_async":
@@ -116,7 +126,7 @@ class Accesses:
             self.memory.read(index, thread, access)
             return
         self.memory.write(index, thread, access)
-        self.boxes.forget(np.unique(at // PIECE_BYTES))
+        self.boxes.forget(at // PIECE_BYTES)
 
     def _box(self, event: Event, at: int, map_: TensorMap, thread: int) -> Layout | None:
         address = access_address(event, at)
@@ -130,11 +140,15 @@ class Accesses:
             )
             return None
         layout = box_layout(map_, start)
-        return layout if self._inside(layout.at * PIECE_BYTES, PIECE_BYTES, address.region, event.op) else None
+        return layout if self._layout_inside(layout, address.region, event.op) else None
 
     def _pieces(self, layout: Layout) -> Lanes:
-        index, _ = self.memory.spread(layout.at * PIECE_BYTES, PIECE_BYTES, SEVERAL)
-        return index
+        """The pieces of memory that a box or a matrix covers, found once for each layout."""
+        found = self.pieces.get(layout)
+        if found is None:
+            found, _ = self.memory.spread(layout.at * PIECE_BYTES, PIECE_BYTES, SEVERAL)
+            self.pieces[layout] = found
+        return found
 
     def copy_in(self, state: GroupState, event: Event, thread: int, agent: int, phase: int) -> None:
         """A box comes from global memory; its bytes are there once a phase of a barrier is complete."""
@@ -145,7 +159,7 @@ class Accesses:
             return
         index = self._pieces(layout)
         access = Access(event.op, agent, phase, state.clock, state.own, is_async=True)
-        self.memory.write(index, np.full(len(index), thread), access)
+        self.memory.write(index, thread, access)
         self.boxes.fill(layout, event.op)
 
     def copy_out(self, state: GroupState, event: Event, thread: int) -> None:
@@ -158,7 +172,7 @@ class Accesses:
         index = self._pieces(layout)
         agent = self.agents.bulk + state.group.number
         access = Access(event.op, agent, state.bulk, state.clock, state.own, is_async=True)
-        self.memory.read(index, np.full(len(index), thread), access)
+        self.memory.read(index, thread, access)
 
     def product_reads(self, state: GroupState, event: Event, matrix: Matrix, operand: Operand) -> None:
         """A warpgroup's product reads a matrix."""
@@ -166,13 +180,13 @@ class Accesses:
         if address is None:
             return
         layout = descriptor_layout(operand, matrix.op, address)
-        if not self._inside(layout.at * PIECE_BYTES, PIECE_BYTES, matrix.address.region, event.op):
+        if not self._layout_inside(layout, matrix.address.region, event.op):
             return
         agent = self.agents.products + state.group.warpgroup
         access = Access(event.op, agent, state.products, state.clock, state.own, is_async=True)
         index = self._pieces(layout)
         thread = state.group.first if len(state.group.threads) == 1 else SEVERAL
-        self.memory.read(index, np.full(len(index), thread), access)
+        self.memory.read(index, thread, access)
         self._check_boxes(event.op, matrix, layout)
 
     def _matrix_start(self, state: GroupState, event: Event, matrix: Matrix) -> int | None:
@@ -191,15 +205,13 @@ class Accesses:
     def _check_boxes(self, op: Op, matrix: Matrix, layout: Layout) -> None:
         """The matrix shows boxes as they were copied: same swizzle, rows and pieces in their places."""
         span = matrix.op.attrs["swizzle"]
-        for number in np.unique(self.boxes.copy[layout.at]):
-            if number < 0:
-                continue
-            copy = self.boxes.ops[int(number)]
+        copies = self.boxes.copies(layout)
+        for copy, _ in copies:
             map_ = copy.operands[2].type
             assert isinstance(map_, TensorMap)
             if map_.swizzle != span:
                 self.report.add("descriptor", f"swizzle {span} of a box copied with {map_.swizzle}", matrix.op, copy)
                 return
-        torn = self.boxes.misread(layout)
+        torn = next((copy for copy, is_torn in copies if is_torn), None)
         if torn is not None:
             self.report.add("descriptor", "takes rows and columns of a copied box out of their order", matrix.op, torn)

@@ -14,7 +14,7 @@ from agentkern.compiler.ir.gpu_async_ops import GPU_ASYNC_OPS
 WARP = 32
 WARPGROUP = 128
 _ACCESSES = frozenset({"load_vector", "store_vector", "load_matrix", "store_matrix", "copy_async"})
-_USES = frozenset({"get", "set", "registers", "mma", "shuffle_xor", "wgmma_pin"})
+_USES = frozenset({"get", "set", "usual", "registers", "mma", "shuffle_xor", "wgmma_pin"})
 SYNCHRONISES = (frozenset(GPU_ASYNC_OPS) - _ACCESSES - _USES) | {"barrier"}
 WHOLE_WARPS = frozenset(
     {"barrier", "named_barrier", "named_arrive", "shuffle_xor", "load_matrix", "store_matrix", "mma", "elect"}
@@ -36,12 +36,10 @@ class Group:
         return int(self.threads[0])
 
 
-def find_groups(events: Sequence[Event], threads: int) -> tuple[Group, ...]:
-    """Part the threads of a block by their synchronisation events."""
-    labels = np.zeros(threads, np.int64)
+def _columns(events: Sequence[Event]) -> Sequence[Lanes]:
+    """What synchronisation events show of each thread, each column once."""
     seen: set[tuple[int, int]] = set()
-    with_products = any(event.op.name in WHOLE_WARPGROUPS for event in events)
-    columns: list[Lanes] = [np.arange(threads) // WARPGROUP] if with_products else []
+    columns: dict[bytes, Lanes] = {}
     for event in events:
         if event.op.name not in SYNCHRONISES:
             continue
@@ -51,8 +49,18 @@ def find_groups(events: Sequence[Event], threads: int) -> tuple[Group, ...]:
                 seen.add(key)
                 # Numbers of threads that do not execute the operation must not part them.
                 shown = column if column is event.mask else np.where(event.mask, column, -1)
-                columns.append(shown.astype(np.int64))
-    for column in columns:
+                numbers = shown.astype(np.int64)
+                columns.setdefault(numbers.tobytes(), numbers)
+    return tuple(columns.values())
+
+
+def find_groups(events: Sequence[Event], threads: int) -> tuple[Group, ...]:
+    """Part the threads of a block by their synchronisation events."""
+    labels = np.zeros(threads, np.int64)
+    with_products = any(event.op.name in WHOLE_WARPGROUPS for event in events)
+    if with_products:
+        labels = np.arange(threads, dtype=np.int64) // WARPGROUP
+    for column in _columns(events):
         _, inverse = np.unique(column, return_inverse=True)
         _, labels = np.unique(labels * (int(inverse.max()) + 1) + inverse, return_inverse=True)
     found = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]

@@ -36,9 +36,12 @@ def repeat_bytes(span: int) -> int:
     return 8 * span or 128
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Pieces of a matrix: their addresses over 16, the row (or k) and the piece along a row of each."""
+    """Pieces of a matrix: their addresses over 16, the row (or k) and the piece along a row of each.
+
+    One object stands for one layout.
+    """
 
     at: Pieces
     row: Pieces
@@ -65,6 +68,7 @@ class Operand:
     k_major: bool
 
 
+@lru_cache(maxsize=256)
 def operands_of(instruction: str) -> tuple[Operand | None, Operand]:
     """A (None: in registers) and B of a product step."""
     match = WGMMA_NAME.match(instruction)

@@ -39,18 +39,13 @@ class Access:
     is_async: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Plane:
-    """The last access of each piece by one agent (reads), or by any (writes)."""
+# Columns of a plane: the last access of each piece by one agent (reads), or by any (writes).
+_AGENT, _COUNT, _THREAD, _OP = range(4)
+_Plane = NDArray[np.int64]
 
-    agent: Lanes
-    count: Lanes
-    thread: Lanes
-    op: Lanes
 
-    @staticmethod
-    def empty(pieces: int) -> _Plane:
-        return _Plane(*(np.full(pieces, NOBODY, np.int64) for _ in range(4)))
+def _plane(pieces: int) -> _Plane:
+    return np.full((pieces, 4), NOBODY, np.int64)
 
 
 class SharedMemory:
@@ -61,8 +56,9 @@ class SharedMemory:
         self.n_groups = n_groups
         self.report = report
         self.pieces = -(-nbytes // piece_bytes)
-        self.written = _Plane.empty(self.pieces)
+        self.written = _plane(self.pieces)
         self.read_by: dict[int, _Plane] = {}
+        self.is_read = np.zeros(self.pieces, np.bool_)
         self.ops: list[Op] = []
         self.number: dict[int, int] = {}
 
@@ -79,78 +75,96 @@ class SharedMemory:
         thread = np.broadcast_to(np.asarray(threads), at.shape)
         return index, np.repeat(thread, count)
 
-    def _unordered(self, plane: _Plane, index: Lanes, thread: Lanes, access: Access) -> Mask:
-        agent, count = plane.agent[index], plane.count[index]
-        known = access.clock[MEMORY][agent] > count
-        own = (plane.thread[index] == thread) & (access.own[agent] > count)
-        return (agent >= 0) & ~(known | own)
+    def _unordered(self, last: _Plane, thread: Lanes | int, access: Access) -> Mask | None:
+        """The pieces whose last access is not ordered before this one; None: all are."""
+        agent, count = last[:, _AGENT], last[:, _COUNT]
+        # Nobody's count is -1, which every clock exceeds.
+        unknown = access.clock[MEMORY].take(agent) <= count
+        if not unknown.any():
+            return None
+        own = (last[:, _THREAD] == thread) & (access.own.take(agent) > count)
+        return unknown & ~own
 
-    def _unfenced(self, index: Lanes, access: Access) -> Mask:
-        agent = self.written.agent[index]
+    def _unfenced(self, last: _Plane, access: Access) -> Mask | None:
+        """The pieces written by threads that have not fenced since; None: no piece is."""
+        agent = last[:, _AGENT]
+        if agent.min() >= self.n_groups:
+            return None
         is_generic = (agent >= 0) & (agent < self.n_groups)
-        return is_generic & ~(access.clock[FENCED][agent] > self.written.count[index])
+        return is_generic & (access.clock[FENCED].take(agent) <= last[:, _COUNT])
 
     def _say(
-        self, rule: str, wrong: Mask, plane: _Plane, index: Lanes, access: Access, say: Callable[[int], str]
+        self, rule: str, wrong: Mask | None, last: _Plane, index: Lanes, access: Access, say: Callable[[int], str]
     ) -> None:
-        if wrong.any():
-            piece = int(index[int(np.argmax(wrong))])
-            self.report.add(rule, say(piece * self.piece_bytes), access.op, self.ops[int(plane.op[piece])])
+        if wrong is not None and wrong.any():
+            at = int(np.argmax(wrong))
+            self.report.add(rule, say(int(index[at]) * self.piece_bytes), access.op, self.ops[int(last[at, _OP])])
 
-    def read(self, index: Lanes, thread: Lanes, access: Access) -> None:
-        """Check and note that pieces are read."""
-        written = self.written
-        never = written.agent[index] == NOBODY
+    def read(self, index: Lanes, thread: Lanes | int, access: Access) -> None:
+        """Check and note that pieces are read, by one thread or by one each."""
+        last = self.written.take(index, axis=0)
+        never = last[:, _AGENT] == NOBODY
         if never.any():
             at = int(index[int(np.argmax(never))]) * self.piece_bytes
             self.report.add("uninitialised", f"byte {at} of shared memory is read and was never written", access.op)
         self._say(
-            "read after write", self._unordered(written, index, thread, access), written, index, access,
+            "read after write", self._unordered(last, thread, access), last, index, access,
             lambda at: f"reads byte {at} of shared memory without being ordered after its write",
         )  # fmt: skip
         if access.is_async:
             self._say(
-                "proxy", self._unfenced(index, access), written, index, access,
+                "proxy", self._unfenced(last, access), last, index, access,
                 lambda at: f"reads byte {at} asynchronously; its writer has not fenced (`fence_async`) before",
             )  # fmt: skip
         self._note_read(index, thread, access)
 
-    def _note_read(self, index: Lanes, thread: Lanes, access: Access) -> None:
+    def _note_read(self, index: Lanes, thread: Lanes | int, access: Access) -> None:
         plane = self.read_by.get(access.agent)
         if plane is None:
-            plane = self.read_by[access.agent] = _Plane.empty(self.pieces)
-        before, count = plane.thread[index], plane.count[index]
-        several = (count >= 0) & (before != thread) & ~(access.clock[MEMORY][access.agent] > count)
-        plane.agent[index] = access.agent
-        plane.count[index] = access.count
-        plane.op[index] = self._op_number(access.op)
-        plane.thread[index] = thread
-        shared_read = several | (plane.thread[index] != thread)
-        plane.thread[index[shared_read]] = SEVERAL
+            plane = self.read_by[access.agent] = _plane(self.pieces)
+        self.is_read[index] = True
+        if isinstance(thread, int) and thread == SEVERAL:
+            self._note(plane, index, thread, access)
+            return
+        last = plane.take(index, axis=0)
+        count = last[:, _COUNT]
+        several = (last[:, _THREAD] != thread) & (count >= 0) & (count >= access.clock[MEMORY, access.agent])
+        self._note(plane, index, thread, access)
+        if not isinstance(thread, int):
+            several |= plane[index, _THREAD] != thread
+        if several.any():
+            plane[index[several], _THREAD] = SEVERAL
 
-    def write(self, index: Lanes, thread: Lanes, access: Access) -> None:
-        """Check and note that pieces are written."""
-        written = self.written
+    def _note(self, plane: _Plane, index: Lanes, thread: Lanes | int, access: Access) -> None:
+        one = thread if isinstance(thread, int) else NOBODY
+        plane[index] = (access.agent, access.count, one, self._op_number(access.op))
+        if not isinstance(thread, int):
+            plane[index, _THREAD] = thread
+
+    def write(self, index: Lanes, thread: Lanes | int, access: Access) -> None:
+        """Check and note that pieces are written, by one thread or by one each."""
+        last = self.written.take(index, axis=0)
         self._say(
-            "write after write", self._unordered(written, index, thread, access), written, index, access,
+            "write after write", self._unordered(last, thread, access), last, index, access,
             lambda at: f"overwrites byte {at} of shared memory without being ordered after its write",
         )  # fmt: skip
-        for plane in self.read_by.values():
+        for plane in self.read_by.values() if self.is_read[index].any() else ():
+            seen = plane.take(index, axis=0)
+            if seen[:, _AGENT].max(initial=NOBODY) == NOBODY:
+                continue
             self._say(
-                "write after read", self._unordered(plane, index, thread, access), plane, index, access,
+                "write after read", self._unordered(seen, thread, access), seen, index, access,
                 lambda at: f"overwrites byte {at} of shared memory, which may not have been read yet",
             )  # fmt: skip
-            plane.agent[index] = plane.count[index] = NOBODY
+            plane[index, : _COUNT + 1] = NOBODY
+        self.is_read[index] = False
         if access.is_async:
             self._say(
-                "proxy", self._unfenced(index, access), written, index, access,
+                "proxy", self._unfenced(last, access), last, index, access,
                 lambda at: f"overwrites byte {at} asynchronously; its writer has not fenced (`fence_async`) before",
             )  # fmt: skip
-        written.agent[index] = access.agent
-        written.count[index] = access.count
-        written.op[index] = self._op_number(access.op)
-        written.thread[index] = thread
-        if (written.thread[index] != thread).any():
+        self._note(self.written, index, thread, access)
+        if not isinstance(thread, int) and (self.written[index, _THREAD] != thread).any():
             self.report.add("write after write", "two threads write the same bytes at once", access.op)
 
 
@@ -161,24 +175,41 @@ class Boxes:
         self.copy, self.row, self.column = (
             np.full(-(-nbytes // PIECE_BYTES), NOBODY, np.int64) for _ in range(3)
         )  # fmt: skip
-        self.ops: list[Op] = []
+        self.filled: list[tuple[Op, Layout]] = []
+        self.torn: dict[tuple[Layout, Layout], bool] = {}
 
     def fill(self, layout: Layout, op: Op) -> None:
         """Note a copied box."""
-        self.copy[layout.at] = len(self.ops)
+        self.copy[layout.at] = len(self.filled)
         self.row[layout.at], self.column[layout.at] = layout.row, layout.column
-        self.ops.append(op)
+        self.filled.append((op, layout))
 
     def forget(self, pieces: Lanes) -> None:
         """Note that threads wrote over pieces."""
         self.copy[pieces] = NOBODY
 
-    def misread(self, layout: Layout) -> Op | None:
-        """The copy whose box a matrix takes apart: pieces of one box that are not one rectangle of it, unpermuted."""
+    def _numbers(self, layout: Layout) -> tuple[int, ...]:
+        """Copies that a matrix has pieces of, in their order; NOBODY where no copy was last to write."""
         copy = self.copy[layout.at]
-        across, along = self.row[layout.at] - layout.row, self.column[layout.at] - layout.column
-        for number in np.unique(copy[copy >= 0]):
-            inside = copy == number
-            if np.ptp(across[inside]) or np.ptp(along[inside]):
-                return self.ops[int(number)]
-        return None
+        first, last = int(copy.min()), int(copy.max())
+        return (first,) if first == last else tuple(int(n) for n in np.unique(copy))
+
+    def copies(self, layout: Layout) -> tuple[tuple[Op, bool], ...]:
+        """The copies that a matrix has pieces of, each with whether the matrix takes its box apart.
+
+        Apart: pieces of one box that are not one rectangle of it, unpermuted.
+        """
+        numbers = self._numbers(layout)
+        if len(numbers) == 1 and numbers[0] != NOBODY:
+            # All pieces are where one copy put them: what comes of two layouts need be found once.
+            op, box = self.filled[numbers[0]]
+            if (box, layout) not in self.torn:
+                self.torn[box, layout] = self._is_torn(layout, numbers[0])
+            return ((op, self.torn[box, layout]),)
+        return tuple((self.filled[n][0], self._is_torn(layout, n)) for n in numbers if n != NOBODY)
+
+    def _is_torn(self, layout: Layout, number: int) -> bool:
+        inside = self.copy[layout.at] == number
+        at = layout.at[inside]
+        across, along = self.row[at] - layout.row[inside], self.column[at] - layout.column[inside]
+        return bool(np.ptp(across) or np.ptp(along))

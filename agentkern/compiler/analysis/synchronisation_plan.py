@@ -13,7 +13,7 @@ from agentkern.compiler.ir.gpu_async_ops import GPU_ASYNC_OPS
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
 
 _SHARED_ACCESSES = frozenset({"load_vector", "store_vector", "load_matrix", "store_matrix", "copy_async"})
-_ARRAY_USES = frozenset({"get", "set", "registers", "mma"}) | _SHARED_ACCESSES
+_ARRAY_USES = frozenset({"get", "set", "registers", "mma", "usual"}) | _SHARED_ACCESSES
 _QUIET = frozenset({"tensor_map", "prefetch_map", "mbarriers", "descriptor", "pack_pair", "mma"})
 _CONTROL = ("if", "if_else", "for")
 _ALWAYS = (frozenset(GPU_ASYNC_OPS) - _QUIET - {"elect"}) | {"barrier", "shuffle_xor"}

@@ -15,7 +15,7 @@ from agentkern.compiler.analysis.synchronisation_trace import Event, Matrix
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.gpu_types import RegisterArray
 
-_CHANGES = frozenset({"set", "registers", "load_vector", "load_matrix", "mma"})
+_CHANGES = frozenset({"set", "usual", "registers", "load_vector", "load_matrix", "mma"})
 
 
 class Products:

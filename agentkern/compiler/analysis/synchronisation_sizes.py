@@ -22,7 +22,7 @@ Sizes = dict[str, int]
 LARGEST = 1 << 22
 _OUTER_TURNS = (0, 2, 3)
 _PLAIN = (3, 67)
-_QUIET = frozenset({"get", "set", "registers", "shuffle_xor", "mma", "wgmma_pin"})
+_QUIET = frozenset({"get", "set", "usual", "registers", "shuffle_xor", "mma", "wgmma_pin"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from agentkern.compiler.codegen.expressions import narrow_pair
+from agentkern.compiler.codegen.printing import Printer
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.gpu_types import Mbarriers, Pointer, RegisterArray, TensorMap
 from agentkern.dsl.dtypes import DTYPES
 
 _PENDING = "pending"
 SWIZZLE_CODES: Mapping[int, int] = {0: 0, 128: 1, 64: 2, 32: 3}
-
-
-class Printer(Protocol):
-    """What the function printer offers."""
-
-    names: dict[Value, str]
-    inlined: dict[Value, str]
-    arch: int
-
-    def fresh(self, base: str) -> str:
-        """A new C identifier."""
-        ...
-
-    def bare(self, value: Value) -> str:
-        """A value's expression without outer brackets."""
-        ...
-
-    def summand(self, value: Value) -> str:
-        """A value's expression as it may follow `+`."""
-        ...
-
-    def line(self, text: str, op: Op | None = None) -> None:
-        """Print a line."""
-        ...
-
-    def use(self, function: str) -> str:
-        """Note that a prelude function is used; returns its name."""
-        ...
 
 
 def _at(f: Printer, pointer: Value, offset: Value) -> str:

@@ -15,6 +15,7 @@ from agentkern.compiler.codegen.c_types import (
 )
 from agentkern.compiler.codegen.cuda_async import ASYNC_PRINTERS
 from agentkern.compiler.codegen.prelude import PreludeFunction
+from agentkern.compiler.codegen.usual_forms import print_usual
 from agentkern.compiler.codegen.vectors import VectorAccess, pack, unpack
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
@@ -380,5 +381,5 @@ _PRINTERS: Mapping[str, Callable[[FunctionPrinter, Op], None]] = {
     "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
     "shared": _shared, "advance": _advance, "for": _for, "if": _if,
     "if_else": _if_else, "shuffle_xor": _shuffle, "barrier": _barrier,
-    "narrow_pair": _narrow_pair, "note": _note,
+    "narrow_pair": _narrow_pair, "usual": print_usual, "note": _note,
 }  # fmt: skip

@@ -125,6 +125,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     if reason is not None:
         lw.diagnostics.append(error("AK123", lw.header(node), name=node.name, what="kernel", reason=reason))
     signature = read_signature(lw, node, settings)
+    lw.parameter_names = set(signature.names)
     lw.scopes.append(signature.names)
     _check_settings(lw, node, signature, settings)
     lw.run(node.body)
@@ -136,7 +137,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     return Kernel(
         node.name,
         "tile",
-        tuple(signature.params),
+        (*signature.params, *lw.scratch),
         ops,
         tuple(lw.used_sizes.values()),
         {

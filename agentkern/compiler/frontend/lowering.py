@@ -102,6 +102,10 @@ class Lowering:
         self.prefix = "ak."
         self.grid: GridState | None = None
         self.written: set[str] = set()
+        # Memory between grids; names that it may not have; the name that the statement at hand assigns.
+        self.scratch: list[Value] = []
+        self.parameter_names: set[str] = set()
+        self.assigned: str | None = None
         self.n_grids = 0
         self.n_ops = 0
         self.symbols: dict[str, int] = {}

@@ -25,6 +25,7 @@ from agentkern.compiler.frontend.functions import function, gelu
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.operators import Domain, OperatorRow, binary, check_domain, unary
 from agentkern.compiler.frontend.reductions import reduction
+from agentkern.compiler.frontend.scratch import scratch
 from agentkern.compiler.frontend.shapes import dtype_of, shape_of
 from agentkern.compiler.frontend.sizes import declare
 from agentkern.compiler.frontend.values import (
@@ -230,6 +231,7 @@ OPERATIONS: dict[str, Operation] = {
     "broadcast_to": Operation(form("ak.broadcast_to(x, shape)"), _broadcast_to),
     "cdiv": _size_operation("cdiv"),
     "align": _size_operation("align"),
+    "scratch": Operation(form("ak.scratch(shape, dtype)"), scratch),
     "dim": _declaration("dim"),
     "static": _declaration("static"),
 }

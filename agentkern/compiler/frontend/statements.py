@@ -101,7 +101,10 @@ def _note_mentioned(lw: Lowering, node: ast.AST) -> None:
 
 def _assign(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.Assign)
+    first = node.targets[0]
+    lw.assigned = first.id if isinstance(first, ast.Name) else None
     value = lw.evaluate(node.value)
+    lw.assigned = None
     for target in node.targets:
         _bind_target(lw, target, value, node.value)
 

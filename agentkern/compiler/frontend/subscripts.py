@@ -55,7 +55,7 @@ def readable(lw: Lowering, tensor: Tensor, node: ast.Subscript) -> Selection:
     found = entries(lw, node, tensor.name, tensor.type.shape)
     if lw.grid is None:
         lw.fail("AK110", node, what=f"reading `{tensor.name}`")
-    if tensor.type.access == "out":
+    if tensor.type.access in ("out", "scratch"):
         lw.grid.reads.setdefault(tensor.name, []).append(node)
     return select(lw, tensor, found)
 

@@ -16,16 +16,19 @@ from agentkern.compiler.ir.function_coefficients import CONSTANTS, POLYNOMIALS, 
 ValueType = Literal["f32", "u32", "u64", "bool"]
 
 RESULTS: dict[str, ValueType] = {
-    **dict.fromkeys(("add", "sub", "mul", "div", "fma", "fms", "fnma", "max", "min", "abs", "neg", "copysign"), "f32"),
+    **dict.fromkeys(
+        ("add", "sub", "mul", "div", "usual_div", "fma", "fms", "fnma", "max", "min", "abs", "neg", "copysign"), "f32"
+    ),
     **dict.fromkeys(("horner", "select", "call", "choose", "float_of", "w_round"), "f32"),
-    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "u_ge"), "bool"),
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "u_ge", "both"), "bool"),
     **dict.fromkeys(("bits", "u_add", "u_sub", "u_and", "u_or", "u_shl", "u_shr", "u_sar", "w_high", "pick"), "u32"),
     **dict.fromkeys(("w_join", "w_mul", "w_add", "w_sub", "w_shl", "w_shr", "w_whole"), "u64"),
 }
-"""Result type of each operation. `fms a b c` is a * b - c, `fnma a b c` c - a * b; `u_sar` shifts as if signed; shifts
-count below the width. `pick TABLE i` is a word of a table. `w_` operations make or take 64 bits: `w_join` two words,
-the high one first, `w_mul` the product of two words, `w_shl` and `w_shr` a shift by a word, `w_high` the high word,
-`w_round` the f32 nearest to a signed value, `w_whole` a signed value from an f32 without its fraction.
+"""Result type of each operation. `fms a b c` is a * b - c, `fnma a b c` c - a * b; `usual_div` is `div` of operands far
+from overflow and underflow; `u_sar` shifts as if signed; shifts count below the width. `pick TABLE i` is a word of a
+table. `w_` operations make or take 64 bits: `w_join` two words, the high one first, `w_mul` the product of two words,
+`w_shl` and `w_shr` a shift by a word, `w_high` the high word, `w_round` the f32 nearest to a signed value, `w_whole` a
+signed value from an f32 without its fraction.
 """
 
 CALLS = {"call": 0, "choose": 2}

@@ -6,6 +6,7 @@ takes no decision.
 """
 
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
+from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
 from agentkern.compiler.ir.types import TileType
 
@@ -51,6 +52,21 @@ def _set(op: Op) -> str | None:
     if op.operands[2].type != TileType(array.dtype):
         return f"writes {op.operands[2].type} to {array}"
     return _scalar(op, 1, "the index")
+
+
+def _usual(op: Op) -> str | None:
+    """Operands: result array and its first register, then for each operand the same, or a scalar for all."""
+    count = op.attrs["count"]
+    assert isinstance(count, int)
+    if op.attrs["name"] not in USUAL:
+        return f"`{op.attrs['name']}` has no usual form"
+    if len(op.operands) < 2 or not isinstance(op.operands[0].type, RegisterArray):
+        return "the result is no register array"
+    arrays = [v.type for v in op.operands if isinstance(v.type, RegisterArray)]
+    if any(array.dtype.name != "f32" or array.count < count for array in arrays):
+        return f"takes and gives register arrays of at least {count} f32"
+    places = [k + 1 for k, v in enumerate(op.operands) if isinstance(v.type, RegisterArray)]
+    return next((wrong for k in places if (wrong := _scalar(op, k, "a first register")) is not None), None)
 
 
 def _declares_array(op: Op) -> str | None:
@@ -104,6 +120,16 @@ _ROWS = (
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),
     _row("narrow_pair", 2, 2, None, "two f32 values cast to one narrower type at once"),
+    _row(
+        "usual",
+        None,
+        0,
+        _usual,
+        "an element operation on neighbouring registers, in short where all are usual",
+        0,
+        name=True,
+        count=True,
+    ),
     _row("index_add", 2, 1, _same_scalar, "a + b of indices, which never overflow"),
     _row("index_sub", 2, 1, _same_scalar, "a - b of indices"),
     _row("index_mul", 2, 1, _same_scalar, "a * b of indices"),

@@ -1,4 +1,4 @@
-"""Every element of every output is written: the stores of all grids, as boxes, fill the tensor's box.
+"""Every element of every output is written, and what a grid reads back is: the stores so far, as boxes, fill a box.
 
 A store covers a box when each of its axes is a whole block axis, a range, or a number that runs through a range as the
 blocks do. Where a store is no box, small sizes are enumerated, which can refute, and prove when no size is free.
@@ -7,7 +7,7 @@ blocks do. Where a store is no box, small sizes are enumerated, which can refute
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.analysis.extents import Facts
@@ -35,26 +35,28 @@ MAX_SPLITS = 2000
 
 
 def coverage_obligations(facts: KernelFacts) -> Iterator[Obligation]:
-    """One obligation per output; and one per tensor that is read after the kernel itself filled it."""
+    """One obligation per output; and one per load of what the kernel itself fills."""
     for param in facts.kernel.params:
         partial = facts.forms.promises.get(param.name or "", Promise()).partial
         if isinstance(param.type, TensorType) and param.type.access == "out" and not partial:
             yield _coverage(facts, param)
     for position, scope in enumerate(facts.scopes):
-        seen: set[Value] = set()
+        seen: set[object] = set()
         for load in scope.accesses:
-            if not load.writes and load.type.access in ("out", "scratch") and load.tensor not in seen:
-                seen.add(load.tensor)
-                yield _filled_before(facts, load, facts.scopes[:position])
+            key = (load.tensor, load.op.attrs["index"], load.op.operands[1:])
+            if not load.writes and load.type.access in ("out", "scratch") and key not in seen:
+                seen.add(key)
+                yield _filled_before(facts, scope, load, facts.scopes[:position])
 
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
-    """That the stores of `scopes` fill `tensor`; `load` is who needs it, None for an output's caller."""
+    """That the stores of `scopes` fill a box of `tensor`: what `load` reads, or all of an output for the caller."""
 
     facts: KernelFacts
     tensor: Value
     scopes: Sequence[Scope]
+    target: Box
     load: Access | None = None
 
     @property
@@ -63,10 +65,9 @@ class _Goal:
         return [(scope, a) for scope in self.scopes for a in scope.accesses if a.writes and a.tensor is self.tensor]
 
     @property
-    def extents(self) -> tuple[Form, ...]:
-        """The tensor's extents."""
-        assert isinstance(self.tensor.type, TensorType)
-        return self.tensor.type.shape
+    def is_whole(self) -> bool:
+        """Whether the box is all of the tensor."""
+        return self.target == _whole(self.tensor)
 
     def obligation(
         self,
@@ -84,7 +85,7 @@ class _Goal:
             statement = f"every element of `{name}` is written"
             location = stores[0][1].op.location if stores else None
         return Obligation(
-            "coverage",
+            "coverage" if self.load is None else "filled",
             statement,
             location,
             shown=shown,
@@ -96,29 +97,45 @@ class _Goal:
 
     def _case(self, boxes: Sequence[Box]) -> Case:
         return Case(
-            lambda: _violation(self.facts, self.extents, boxes),
+            lambda: _violation(self.facts, self.tensor, self.target, boxes),
             lambda values: _describe(self.facts, self.tensor, values),
         )
 
 
 def _coverage(facts: KernelFacts, tensor: Value) -> Obligation:
-    return _filled(_Goal(facts, tensor, facts.scopes))
+    return _filled(_Goal(facts, tensor, facts.scopes, _whole(tensor)))
 
 
-def _filled_before(facts: KernelFacts, load: Access, scopes: Sequence[Scope]) -> Obligation:
-    return _filled(_Goal(facts, load.tensor, scopes, load))
+def _filled_before(facts: KernelFacts, scope: Scope, load: Access, scopes: Sequence[Scope]) -> Obligation:
+    """What all blocks read of a tensor, where that is a box; else the whole tensor."""
+    box = box_of(scope, load)
+    target = box if box is not None and box.exact else replace(_whole(load.tensor), exact=False)
+    return _filled(_Goal(facts, load.tensor, scopes, target, load))
+
+
+def _whole(tensor: Value) -> Box:
+    return Box(tuple((0, extent) for extent in _extents(tensor)), ())
+
+
+def _extents(tensor: Value) -> tuple[Form, ...]:
+    assert isinstance(tensor.type, TensorType)
+    return tensor.type.shape
 
 
 def _filled(goal: _Goal) -> Obligation:
     found = [box_of(scope, store) for scope, store in goal.stores]
     boxes = [box for box in found if box is not None]
-    sides = tuple((0, extent) for extent in goal.extents)
     together = [
         box for scope in goal.scopes for box in interleaved_boxes(scope, [a for s, a in goal.stores if s is scope])
     ]
-    shown = _Cover(goal.facts.forms.facts).covered(sides, [*boxes, *together])
-    if shown or (len(boxes) == len(found) and all(box.exact for box in boxes)):
+    shown = _Cover(goal.facts.forms.facts).covered(goal.target, [*boxes, *together])
+    if shown or not goal.target.exact:
+        # of a load that reads some part only, an element that is missing refutes nothing
+        return goal.obligation(shown=shown)
+    if len(boxes) == len(found) and all(box.exact for box in boxes):
         return goal.obligation(shown=shown, boxes=boxes)
+    if not goal.is_whole:
+        return goal.obligation(shown=False)
     result = first_unwritten(goal.facts, goal.tensor, goal.scopes)
     if isinstance(result, bool):
         return goal.obligation(shown=result)
@@ -133,11 +150,11 @@ class _Cover:
         self.facts = facts
         self.budget = MAX_SPLITS
 
-    def covered(self, target: tuple[Interval, ...], boxes: Sequence[Box]) -> bool:
+    def covered(self, target: Box, boxes: Sequence[Box]) -> bool:
         """Whether the union of `boxes` holds `target`, for all sizes."""
-        known = self.facts.positive(dims.add(high, dims.mul(low, -1)) for low, high in target)
+        known = self.facts.positive([*target.needs, *(dims.add(high, dims.mul(low, -1)) for low, high in target.sides)])
         usable = [b for b in boxes if all(known.nonnegative(dims.add(need, -1)) for need in b.needs)]
-        return self._axis(known, target, usable, 0)
+        return self._axis(known, target.sides, usable, 0)
 
     def _axis(self, known: Facts, target: tuple[Interval, ...], boxes: Sequence[Box], axis: int) -> bool:
         if not boxes:
@@ -174,27 +191,31 @@ class _Cover:
         return True
 
 
-def _violation(facts: KernelFacts, extents: tuple[Form, ...], boxes: Sequence[Box]) -> Violation:
-    """An element that no box holds."""
+def _violation(facts: KernelFacts, tensor: Value, target: Box, boxes: Sequence[Box]) -> Violation:
+    """An element of `target` that none of `boxes` holds."""
+    extents = _extents(tensor)
     unknowns = size_unknowns(facts)
-    unknowns += [place_on(k, e) for k, e in enumerate(extents)]
-    clauses: list[Clause] = []
+    unknowns += [place_on(axis, high, low) for axis, (low, high) in enumerate(target.sides)]
+    clauses: list[Clause] = [(dims.add(need, -1),) for need in target.needs]
+    if target != _whole(tensor):
+        places = [dims.symbol(f"@{axis}") for axis in range(len(extents))]
+        clauses += [(clause,) for place, n in zip(places, extents, strict=True) for clause in (place, less(place, n))]
     for box in boxes:
         outside: list[Form] = [dims.mul(need, -1) for need in box.needs]
         for axis, (low, high) in enumerate(box.sides):
             place = dims.symbol(f"@{axis}")
             outside += [less(place, low), at_most(high, place)]
         clauses.append(tuple(outside))
-    return make_violation(unknowns, clauses, ())
+    return make_violation(unknowns, clauses, (), extents)
 
 
 def _describe(facts: KernelFacts, tensor: Value, values: Mapping[str, int]) -> Mapping[str, object]:
-    assert isinstance(tensor.type, TensorType)
-    element = tuple(values[f"@{axis}"] for axis in range(tensor.type.rank))
+    extents = _extents(tensor)
+    element = tuple(values[f"@{axis}"] for axis in range(len(extents)))
     return {
         "text": wording.with_setting(facts, values, f"no store writes `{tensor.name}[{wording.listed(element)}]`"),
         "sizes": wording.sizes_of(facts, values),
         "scalars": wording.scalars_of(facts, values),
         "element": list(element),
-        "extents": [number(extent, values) for extent in tensor.type.shape],
+        "extents": [number(extent, values) for extent in extents],
     }

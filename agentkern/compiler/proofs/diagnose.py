@@ -14,6 +14,7 @@ REFUTED: dict[Kind, str] = {
     "extent": "AK331",
     "reads": "AK312",
     "own_reads": "AK314",
+    "filled": "AK316",
 }
 UNKNOWN: dict[Kind, str] = {
     "bounds": "AK302",
@@ -24,6 +25,7 @@ UNKNOWN: dict[Kind, str] = {
     "extent": "AK332",
     "reads": "AK312",
     "own_reads": "AK315",
+    "filled": "AK317",
 }
 
 

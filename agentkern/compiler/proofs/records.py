@@ -9,14 +9,24 @@ from typing import Literal
 from agentkern.compiler.ir.core import Location
 
 Kind = Literal[
-    "bounds", "disjoint", "scatter", "reads", "own_reads", "coverage", "division", "extent", "overflow", "alignment"
+    "bounds",
+    "disjoint",
+    "scatter",
+    "reads",
+    "own_reads",
+    "coverage",
+    "filled",
+    "division",
+    "extent",
+    "overflow",
+    "alignment",
 ]
 Outcome = Literal["proved", "assumed", "refuted", "unknown"]
 Method = Literal["presolver", "search", "z3", "none"]
 
 OUTCOMES: tuple[Outcome, ...] = ("proved", "assumed", "refuted", "unknown")
 SAFETY: frozenset[Kind] = frozenset(
-    {"bounds", "disjoint", "scatter", "reads", "own_reads", "coverage", "division", "extent"}
+    {"bounds", "disjoint", "scatter", "reads", "own_reads", "coverage", "filled", "division", "extent"}
 )
 """Kinds that must hold for a kernel to have a meaning; the others only permit faster code."""
 

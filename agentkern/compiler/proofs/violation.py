@@ -99,9 +99,9 @@ def equal(a: Form, b: Form) -> tuple[Clause, Clause]:
     return ((at_most(a, b),), (at_most(b, a),))
 
 
-def place_on(axis: int, extent: Form) -> Unknown:
-    """An index of an axis of the tensor in question, `@axis`."""
-    return Unknown(f"@{axis}", "element", (0,), (dims.add(extent, -1),), required=True)
+def place_on(axis: int, high: Form, low: Form = 0) -> Unknown:
+    """An index of an axis of the tensor in question, `@axis`, from `low` to before `high`."""
+    return Unknown(f"@{axis}", "element", (low,), (dims.add(high, -1),), required=True)
 
 
 def size_unknowns(facts: KernelFacts) -> list[Unknown]:

@@ -7,14 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agentkern.compiler.codegen.prelude import prelude_text
+from agentkern.compiler.codegen.prelude import PRELUDE, prelude_text
 from agentkern.compiler.codegen.prelude.functions import FUNCTIONS as ROWS
-from agentkern.compiler.codegen.prelude.functions import function_name
+from agentkern.compiler.codegen.prelude.functions import USUAL_FORMS, function_name
+from agentkern.compiler.codegen.usual_forms import usual_functions
 from agentkern.compiler.ir.function_coefficients import CONSTANTS, POLYNOMIALS, WORDS
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
+from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.compiler.ir.reference_formats import decode
 from agentkern.compiler.ir.reference_functions import evaluate, unary_function
 from evals.functions import fit as generator
+from evals.functions.scan_usual import text_digest
 from tests.compiler.codegen.host_prelude import HostPrelude, same_bits, sampled_floats
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +26,10 @@ RESULTS = ROOT / "evals" / "functions" / "results"
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory) -> HostPrelude:
-    return HostPrelude.build(ROWS, tmp_path_factory.mktemp("functions"))
+    return HostPrelude.build(
+        [*ROWS, *USUAL_FORMS, PRELUDE["ak_div_row_rcp"], PRELUDE["ak_div_row_f32"]],
+        tmp_path_factory.mktemp("functions"),
+    )
 
 
 @pytest.mark.toolchain
@@ -43,6 +49,36 @@ def test_every_16_bit_input_has_the_bits_of_the_reference(host, name, dtype):
     raw = codes.view(np.float16) if dtype == "f16" else codes
     narrow = host_narrow(dtype, host(function_name(name), decode(dtype, raw)))
     assert (narrow == np.asarray(unary_function(name)(dtype, raw)).view(np.uint16)).all()
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", [name for name in USUAL if name != "divide_by"])
+def test_a_usual_form_has_the_bits_of_its_definition_where_it_holds(host, name):
+    rng = np.random.default_rng(12)
+    x = np.concatenate([sampled_floats()[::3], rng.uniform(-130, 130, 60000).astype(np.float32)])
+    usual, is_usual, definition = usual_functions(name)
+    holds = host(is_usual, x).astype(bool)
+    assert 0.3 < holds.mean() < 1
+    assert same_bits(host(usual, x[holds]), host(definition, x[holds]))
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("divisor", [2.0**-126, 0.75, 1.0, 3.0, 1e30, 2.0**126, -7.0, 2.0**127, np.inf, np.nan, 0.0])
+def test_a_usual_quotient_has_the_bits_of_the_division_where_it_holds(host, divisor):
+    a, b = sampled_floats()[::3], np.asarray(divisor, np.float32)
+    y = host("ak_div_row_rcp", b.reshape(1))
+    holds = host("ak_is_usual_divide_by_f32", a, b, y).astype(bool)
+    assert holds.any() == (2.0**-126 <= abs(divisor) <= 2.0**126)
+    with np.errstate(all="ignore"):
+        assert same_bits(host("ak_usual_divide_by_f32", a[holds], b, y), a[holds] / b)
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_every_usual_form_has_a_recorded_scan_of_its_present_text(name):
+    form = json.loads((RESULTS / "usual" / "forms.json").read_text())["forms"][name]
+    assert form["text_sha256"] == text_digest(name)
+    assert form["unlike_definition"] == 0
+    assert form["usual"] > 1 << 30
 
 
 def host_narrow(dtype: str, x: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ class Findings:
     disjoint: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
     coverage: set[str] = field(default_factory=set)
+    filled: set[str] = field(default_factory=set)
 
 
 def pieces(block: BlockType, sizes: Mapping[str, int]) -> list[Piece]:
@@ -62,6 +63,7 @@ def _grid(kernel, grid: Op, sizes, scalars, findings: Findings, written) -> None
     args = grid.regions[0].args
     here: dict[tuple[str, tuple[int, ...]], set[tuple[int, ...]]] = {}
     loads: list[tuple[str, bool, tuple[int, ...], set[tuple[int, ...]]]] = []
+    earlier = {name: set(elements) for name, elements in written.items()}
     for ordinals in itertools.product(*(pieces(a.type, sizes) for a in args)):
         number = tuple(p.ordinal for p in ordinals)
         values: dict[Value, object] = dict(zip(args, ordinals, strict=True))
@@ -71,6 +73,8 @@ def _grid(kernel, grid: Op, sizes, scalars, findings: Findings, written) -> None
                 elements = _touched(op, values, sizes, findings)
                 name = op.operands[0].name or ""
                 if op.name == "load":
+                    if op.operands[0].type.access == "out" and elements - earlier.get(name, set()):
+                        findings.filled.add(name)
                     loads.append((name, op.operands[0].type.access == "inout", number, elements))
                 for element in elements if op.name == "store" else ():
                     here.setdefault((name, element), set()).add(number)

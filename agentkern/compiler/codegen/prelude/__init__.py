@@ -10,7 +10,7 @@ from agentkern.compiler.codegen.prelude.accessors import ACCESSORS
 from agentkern.compiler.codegen.prelude.asynchronous import TENSOR_MAP, WGMMA_DESCRIPTOR, instruction_function
 from agentkern.compiler.codegen.prelude.float_math import FLOAT_MATH
 from agentkern.compiler.codegen.prelude.formats import FORMATS
-from agentkern.compiler.codegen.prelude.functions import FUNCTIONS
+from agentkern.compiler.codegen.prelude.functions import FUNCTIONS, USUAL_FORMS
 from agentkern.compiler.codegen.prelude.instructions import INSTRUCTIONS
 from agentkern.compiler.codegen.prelude.integer_math import INTEGER_MATH
 from agentkern.compiler.codegen.prelude.table import Kind, PreludeFunction, PreludeType
@@ -26,7 +26,7 @@ __all__ = [
     "prelude_text",
 ]
 
-_ROWS = (*ACCESSORS, *INSTRUCTIONS, *FORMATS, *INTEGER_MATH, *FLOAT_MATH, *FUNCTIONS)
+_ROWS = (*ACCESSORS, *INSTRUCTIONS, *FORMATS, *INTEGER_MATH, *FLOAT_MATH, *FUNCTIONS, *USUAL_FORMS)
 
 PRELUDE: dict[str, PreludeFunction] = {row.name: row for row in _ROWS}
 """Every prelude function on values by name; each stands after those that it requires."""

@@ -10,23 +10,26 @@ from agentkern.compiler.codegen.prelude.table import PreludeFunction
 from agentkern.compiler.ir.function_coefficients import POLYNOMIALS, WORDS
 from agentkern.compiler.ir.function_steps import RESULTS, Definition, Step
 from agentkern.compiler.ir.function_table import DEFINITIONS, operation_count
+from agentkern.compiler.ir.function_usual import USUAL
 
 _TEMPLATES: dict[str, str] = {
     "add": "__fadd_rn({0}, {1})", "sub": "__fsub_rn({0}, {1})", "mul": "__fmul_rn({0}, {1})",
-    "div": "__fdiv_rn({0}, {1})", "fma": "__fmaf_rn({0}, {1}, {2})", "fms": "__fmaf_rn({0}, {1}, -{2})",
-    "fnma": "__fmaf_rn(-{0}, {1}, {2})", "max": "ak_max_nan_f32({0}, {1})", "min": "ak_min_nan_f32({0}, {1})",
-    "abs": "fabsf({0})", "neg": "-{0}", "copysign": "ak_copysign_f32({0}, {1})", "select": "{0} ? {1} : {2}",
-    "lt": "{0} < {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}", "u_ge": "{0} >= {1}",
-    "bits": "__float_as_uint({0})", "float_of": "__uint_as_float({0})", "u_add": "{0} + {1}", "u_sub": "{0} - {1}",
-    "u_shl": "{0} << {1}", "u_shr": "{0} >> {1}", "u_sar": "(unsigned int)((int){0} >> {1})",
-    "u_and": "{0} & {1}", "u_or": "{0} | {1}", "w_join": "(unsigned long long){0} << 32 | {1}",
-    "w_mul": "(unsigned long long){0} * {1}", "w_add": "{0} + {1}", "w_sub": "{0} - {1}", "w_shl": "{0} << {1}",
-    "w_shr": "{0} >> {1}", "w_high": "(unsigned int)({0} >> 32)", "w_round": "ak_cvt_f32_i64((long long){0})",
-    "w_whole": "(unsigned long long)ak_cvt_i64_f32({0})",
+    "div": "__fdiv_rn({0}, {1})", "usual_div": "ak_usual_div_f32({0}, {1})", "fma": "__fmaf_rn({0}, {1}, {2})",
+    "fms": "__fmaf_rn({0}, {1}, -{2})", "fnma": "__fmaf_rn(-{0}, {1}, {2})", "max": "ak_max_nan_f32({0}, {1})",
+    "min": "ak_min_nan_f32({0}, {1})", "abs": "fabsf({0})", "neg": "-{0}", "copysign": "ak_copysign_f32({0}, {1})",
+    "select": "{0} ? {1} : {2}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}",
+    "eq": "{0} == {1}", "u_ge": "{0} >= {1}", "both": "{0} & {1}", "bits": "__float_as_uint({0})",
+    "float_of": "__uint_as_float({0})", "u_add": "{0} + {1}", "u_sub": "{0} - {1}", "u_shl": "{0} << {1}",
+    "u_shr": "{0} >> {1}", "u_sar": "(unsigned int)((int){0} >> {1})", "u_and": "{0} & {1}", "u_or": "{0} | {1}",
+    "w_join": "(unsigned long long){0} << 32 | {1}", "w_mul": "(unsigned long long){0} * {1}", "w_add": "{0} + {1}",
+    "w_sub": "{0} - {1}", "w_shl": "{0} << {1}", "w_shr": "{0} >> {1}", "w_high": "(unsigned int)({0} >> 32)",
+    "w_round": "ak_cvt_f32_i64((long long){0})", "w_whole": "(unsigned long long)ak_cvt_i64_f32({0})",
 }  # fmt: skip
 _C_TYPES = {"f32": "float", "u32": "unsigned int", "u64": "unsigned long long", "bool": "bool"}
-_REQUIRES = {"max": "ak_max_nan_f32", "min": "ak_min_nan_f32", "copysign": "ak_copysign_f32",
-             "w_round": "ak_cvt_f32_i64", "w_whole": "ak_cvt_i64_f32"}  # fmt: skip
+_REQUIRES = {
+    "usual_div": "ak_usual_div_f32", "max": "ak_max_nan_f32", "min": "ak_min_nan_f32", "copysign": "ak_copysign_f32",
+    "w_round": "ak_cvt_f32_i64", "w_whole": "ak_cvt_i64_f32",
+}  # fmt: skip
 
 
 def function_name(name: str) -> str:
@@ -72,22 +75,29 @@ def _table(name: str) -> str:
     return f"const unsigned int {name}[{len(WORDS[name])}] = {{{words}}};"
 
 
-def _row(definition: Definition) -> PreludeFunction:
+def _row(definition: Definition, note: str) -> PreludeFunction:
     tables = dict.fromkeys(str(step.operands[0]) for step in definition.steps if step.op == "pick")
     lines = [_table(name) for name in tables]
     lines += [line for step in definition.steps for line in _statements(step)]
-    last = definition.steps[-1].name
+    last = definition.steps[-1]
     used = {step.op for step in definition.steps}
     requires = [name for op, name in _REQUIRES.items() if op in used]
     parameters = ", ".join(f"float {name}" for name in definition.parameters)
     return PreludeFunction(
-        f"float {function_name(definition.name)}({parameters})",
+        f"{_C_TYPES[RESULTS[last.op]]} {function_name(definition.name)}({parameters})",
         "math",
-        "\n".join([*lines, f"return {last};"]),
-        f"{definition.formula}; {operation_count(definition.name)} operations",
+        "\n".join([*lines, f"return {last.name};"]),
+        note,
         "compiler/ir/function_table.py",
         (*requires, *map(function_name, definition.calls)),
     )
 
 
-FUNCTIONS: tuple[PreludeFunction, ...] = tuple(_row(definition) for definition in DEFINITIONS.values())
+def _counted(definition: Definition) -> PreludeFunction:
+    return _row(definition, f"{definition.formula}; {operation_count(definition.name)} operations")
+
+
+FUNCTIONS: tuple[PreludeFunction, ...] = tuple(_counted(definition) for definition in DEFINITIONS.values())
+USUAL_FORMS: tuple[PreludeFunction, ...] = tuple(
+    _row(definition, definition.formula) for form in USUAL.values() for definition in (form.holds, form.value)
+)

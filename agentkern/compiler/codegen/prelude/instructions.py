@@ -1,6 +1,6 @@
-"""Single-instruction functions: conversions and NaN-propagating extremes.
+"""Functions of few instructions: conversions, NaN-propagating extremes, a division without its checks.
 
-Each row is one PTX instruction, with a select where its own NaN rule differs from ours. Their
+Each row is one PTX instruction, with a select where its own NaN rule differs from ours, and what corrects it. Their
 meaning for the CPU is the simulator's; one GPU test per row compares the two. Source of each row:
 the PTX ISA section of the instruction it prints.
 """
@@ -61,12 +61,28 @@ def _extreme(name: str, mnemonic: str, note: str) -> PreludeFunction:
     return _row(f"float {name}(float a, float b)", body, note, mnemonic.split(".", maxsplit=1)[0])
 
 
+# The operations that the division of the hardware's library does between its checks; the first one is within one ulp.
+_USUAL_DIV = """
+float y;
+asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
+y = __fmaf_rn(y, __fmaf_rn(-b, y, 1.0f), y);
+float q = __fmul_rn(a, y);
+q = __fmaf_rn(__fmaf_rn(b, q, -a), -y, q);
+return __fmaf_rn(__fmaf_rn(b, q, -a), -y, q);
+"""
+
 _TRUNCATE = "truncating, saturating, NaN gives 0"
 _NEAREST = "round to nearest even"
 
 INSTRUCTIONS: tuple[PreludeFunction, ...] = (
     _extreme("ak_max_nan_f32", "max.NaN.f32", "the larger; NaN propagates, -0 < +0"),
     _extreme("ak_min_nan_f32", "min.NaN.f32", "the smaller; NaN propagates, -0 < +0"),
+    _row(
+        "float ak_usual_div_f32(float a, float b)",
+        _USUAL_DIV,
+        "a / b, correctly rounded where b, a / b and its error are normal",
+        "rcp",
+    ),
     _convert("unsigned short", "ak_cvt_bf16_f32", "float", "cvt.rn.bf16.f32", "hf", _NEAREST),
     _convert("unsigned short", "ak_cvt_f16_f32", "float", "cvt.rn.f16.f32", "hf", _NEAREST),
     _convert("float", "ak_cvt_f32_f16", "unsigned short", "cvt.f32.f16", "fh", "exact"),

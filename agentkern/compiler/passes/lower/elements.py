@@ -6,13 +6,14 @@ own loop reads is a scalar there; others are register arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import REPLICATED, Digit, Layout
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+from agentkern.compiler.passes.lower.usual_forms import emit_vector, vector_of
 
 VIEWS = ("broadcast", "reshape", "transpose")
 NARROW_BITS = 16
@@ -88,6 +89,9 @@ class Elements:
         self.views: dict[Value, View] = {}
         self.escaping: set[Value] = set()
         self.scalars: dict[Value, Value] = {}
+        # Values of the vector at hand that a later run of its operations reads, and the place in the vector.
+        self.vectors: dict[Value, Value] = {}
+        self.place: int | Value = 0
 
     def add_view(self, op: Op) -> None:
         """Record what a broadcast, reshape or transpose renumbers."""
@@ -117,6 +121,8 @@ class Elements:
             value = view.source
         if value in self.scalars:
             return self.scalars[value]
+        if value in self.vectors:
+            return self.function.get(self.vectors[value], self.place)
         held = self.function.held[value]
         return held if isinstance(held.type, TileType) else self.function.get(held, register)
 
@@ -160,15 +166,25 @@ class Elements:
                 type_ = op.result.type
                 assert isinstance(type_, TileType)
                 arrays[op.result] = function.registers(type_.dtype, count, op.result.name)
-        with function.loop(0, count, unroll=True) as register:
-            for op in group.ops:
-                value = self._emit(op, register)
-                self.scalars[op.result] = value
-                if op.result in arrays:
-                    function.set(arrays[op.result], register, value)
-        for op in group.ops:
-            self.scalars.pop(op.result)
         function.held.update(arrays)
+        vector = vector_of(group.ops, count)
+        with function.loop(0, count, step=vector, unroll=True) as register:
+            if vector > 1:
+                emit_vector(self, group.ops, arrays, register, vector)
+            else:
+                self.emit_run(group.ops, arrays, register)
+
+    def emit_run(self, ops: Sequence[Op], arrays: Mapping[Value, Value], register: int | Value) -> None:
+        """Operations on one register; those with arrays, or with a place in the vector at hand, are kept there."""
+        for op in ops:
+            value = self._emit(op, register)
+            self.scalars[op.result] = value
+            if op.result in arrays:
+                self.function.set(arrays[op.result], register, value)
+            elif op.result in self.vectors:
+                self.function.set(self.vectors[op.result], self.place, value)
+        for op in ops:
+            self.scalars.pop(op.result)
 
     def _emit(self, op: Op, register: int | Value) -> Value:
         """One operation on one register."""

@@ -11,6 +11,8 @@ static inline float ak_min_nan_f32(float a, float b) {
     return b < a ? b : a;
 }
 
+static inline float ak_usual_div_f32(float a, float b) { return __fdiv_rn(a, b); }
+
 static inline unsigned short ak_cvt_bf16_f32(float v) {
     unsigned bits = __float_as_uint(v);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu;

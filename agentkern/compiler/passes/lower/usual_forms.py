@@ -1,0 +1,121 @@
+"""Element operations that have a short form for usual operands, on several neighbouring registers at once.
+
+The loop over a thread's registers goes in steps of a vector: operations before one with a usual form run on each of its
+registers, that one on all of them, so that a thread decides once a vector which form it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.function_usual import USUAL
+from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+
+MAX_VECTOR = 8  # registers that share one decision
+
+
+class VectorElements(Protocol):
+    """What this file needs of `elements.py`'s class.
+
+    `vectors`: arrays of the vector at hand, of values that a later run of its operations reads; `place`: where in it.
+    """
+
+    function: FunctionLowering
+    vectors: dict[Value, Value]
+    place: int | Value
+
+    def base_of(self, value: Value) -> tuple[Value, bool]:
+        """The value behind all views, and whether the numbering is unchanged."""
+        ...
+
+    def element(self, value: Value, register: int | Value) -> Value:
+        """A register of a value."""
+        ...
+
+    def emit_run(self, ops: Sequence[Op], arrays: Mapping[Value, Value], register: int | Value) -> None:
+        """Operations on one register."""
+        ...
+
+
+def has_usual_form(op: Op) -> bool:
+    """Whether an operation has a short form."""
+    return op.name in USUAL and _tile(op.result).dtype.name == "f32"
+
+
+def vector_of(ops: Sequence[Op], count: int) -> int:
+    """Registers that are computed together: 1 where no operation gains by it."""
+    return min(count & -count, MAX_VECTOR) if any(map(has_usual_form, ops)) else 1
+
+
+def _tile(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
+
+
+def _runs(ops: Sequence[Op]) -> list[list[Op]]:
+    """Operations in order; each that has a usual form stands alone."""
+    runs: list[list[Op]] = [[]]
+    for op in ops:
+        if has_usual_form(op):
+            runs += [[op], []]
+        else:
+            runs[-1].append(op)
+    return [run for run in runs if run]
+
+
+def emit_vector(
+    elements: VectorElements, ops: Sequence[Op], arrays: Mapping[Value, Value], first: int | Value, count: int
+) -> None:
+    """Operations on `count` neighbouring registers; results with `arrays` are kept there."""
+    function = elements.function
+    runs = _runs(ops)
+    for number, run in enumerate(runs):
+        read_later = {elements.base_of(v)[0] for later in runs[number + 1 :] for op in later for v in op.operands}
+        for op in run:
+            if op.result in read_later and op.result not in arrays:
+                use_location(function, op)
+                elements.vectors[op.result] = function.registers(_tile(op.result).dtype, count, op.result.name)
+        if has_usual_form(run[0]):
+            _emit_usual(elements, run[0], arrays, first, count)
+            continue
+        with function.loop(0, count, unroll=True, name="e") as place:
+            elements.place = place
+            elements.emit_run(run, arrays, function.index.add(first, place))
+    for op in ops:
+        elements.vectors.pop(op.result, None)
+
+
+def _emit_usual(
+    elements: VectorElements, op: Op, arrays: Mapping[Value, Value], first: int | Value, count: int
+) -> None:
+    """One operation on a whole vector; a result that nothing reads is not computed."""
+    function = elements.function
+    use_location(function, op)
+    into, at = (arrays[op.result], first) if op.result in arrays else (elements.vectors.get(op.result), 0)
+    if into is None:
+        return
+    operands: list[Value] = [into, function.index.value(at)]
+    for operand in op.operands:
+        operands += _operand(elements, operand, first, count)
+    function.builder.emit("usual", tuple(operands), (), {"name": op.name, "count": count})
+
+
+def _operand(elements: VectorElements, value: Value, first: int | Value, count: int) -> tuple[Value, ...]:
+    """A scalar, or an array and the register that it begins at."""
+    function, index = elements.function, elements.function.index
+    base, same = elements.base_of(value)
+    held = function.held.get(base)
+    if held is not None and isinstance(held.type, TileType):
+        return (held,)
+    if same and base in elements.vectors:
+        return (elements.vectors[base], index.value(0))
+    if same and held is not None:
+        return (held, index.value(first))
+    copy = function.registers(_tile(value).dtype, count, value.name)
+    with function.loop(0, count, unroll=True, name="e") as place:
+        elements.place = place
+        function.set(copy, place, elements.element(value, index.add(first, place)))
+    return (copy, index.value(0))
