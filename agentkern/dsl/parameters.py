@@ -35,6 +35,19 @@ class TensorAnnotation:
     def _promising(self, *promise: object) -> TensorAnnotation:
         return TensorAnnotation(self.access, self.items, (*self.promises, promise))
 
+    def __or__(self, other: None) -> OptionalAnnotation:
+        """`ak.In[...] | None`: a tensor that a call may leave out."""
+        if other is not None:
+            raise TypeError("a tensor is optional with `| None` only")
+        return OptionalAnnotation(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalAnnotation:
+    """What `ak.In[...] | None` gives; kernels ask `if x is not None:`, and each answer is a build of its own."""
+
+    tensor: TensorAnnotation
+
 
 class In:
     """A tensor that the kernel reads: `x: ak.In[ak.bf16, T, H]`."""

@@ -15,15 +15,16 @@ _KINDS = (parameters.static_int, parameters.static_bool, parameters.static_float
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
-    """A kernel's parameters in order, and those of them that are compile-time values."""
+    """A kernel's parameters in order, those of them that are compile-time values, and tensors that may be left out."""
 
     names: tuple[str, ...]
     settings: frozenset[str]
+    optional: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class DividedCall:
-    """A call's arguments without the compile-time values, and those values."""
+    """A call's arguments without compile-time values and absent tensors; those values, and which tensors there are."""
 
     positional: tuple[object, ...]
     named: Mapping[str, object]
@@ -34,7 +35,8 @@ def call_form(function: Callable[..., object]) -> CallForm:
     """Return the form of calls; annotations may be texts, as under `from __future__ import annotations`."""
     found = inspect.signature(function).parameters
     settings = frozenset(name for name, parameter in found.items() if _is_setting(parameter.annotation))
-    return CallForm(tuple(found), settings)
+    optional = frozenset(name for name, parameter in found.items() if _is_optional(parameter.annotation))
+    return CallForm(tuple(found), settings, optional)
 
 
 def divide_call(form: CallForm, positional: tuple[object, ...], named: Mapping[str, object]) -> DividedCall:
@@ -51,10 +53,20 @@ def divide_call(form: CallForm, positional: tuple[object, ...], named: Mapping[s
         if not isinstance(value, int | float):
             raise CallError("AK707", name=name, value=repr(value), expected="compile-time value")
         settings[name] = value
+    given = dict(zip(form.names, positional, strict=False)) | dict(named)
+    absent = {name for name in form.optional if given.get(name) is None}
+    settings |= {name: name not in absent for name in form.optional}
     extra = positional[len(form.names) :]
-    kept = tuple(v for name, v in zip(form.names, positional, strict=False) if name not in form.settings)
-    others = {name: value for name, value in named.items() if name not in form.settings}
+    left_out = form.settings | absent
+    kept = tuple(v for name, v in zip(form.names, positional, strict=False) if name not in left_out)
+    others = {name: value for name, value in named.items() if name not in left_out}
     return DividedCall((*kept, *extra), others, settings)
+
+
+def _is_optional(annotation: object) -> bool:
+    if isinstance(annotation, str):
+        return annotation.replace(" ", "").endswith("]|None")
+    return isinstance(annotation, parameters.OptionalAnnotation)
 
 
 def _is_setting(annotation: object) -> bool:

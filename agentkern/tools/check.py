@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel
@@ -14,6 +15,9 @@ from agentkern.runtime.scalar_arguments import round_to
 from agentkern.tools.requests import CheckRequest
 from agentkern.tools.results import CheckResult, ProofCounts, diagnostic_record
 
+MOST_OPTIONAL = 6
+"""Optional tensors whose absence is tried: each is a pass of the front end and the prover."""
+
 
 def check(request: CheckRequest) -> CheckResult:
     """Return every diagnostic of the kernel. Sizes without a number stay symbols."""
@@ -22,7 +26,8 @@ def check(request: CheckRequest) -> CheckResult:
     lowered_at = time.perf_counter()
     report = prove_kernel(lowered.kernel) if lowered.kernel is not None else ProofReport(())
     proved_at = time.perf_counter()
-    diagnostics = in_source_order((*lowered.diagnostics, *diagnose(report, request.path)))
+    found = (*lowered.diagnostics, *diagnose(report, request.path))
+    diagnostics = in_source_order((*found, *_without_optional(request, lowered.optional, found)))
     timings = {"frontend": lowered_at - started, "proofs": proved_at - lowered_at}
     return CheckResult(
         status=status_of(diagnostics),
@@ -33,6 +38,25 @@ def check(request: CheckRequest) -> CheckResult:
         proofs=ProofCounts(**report.counts()) if lowered.kernel is not None else None,
         timings_ms={phase: round(seconds * 1e3, 2) for phase, seconds in timings.items()},
     )
+
+
+def _without_optional(
+    request: CheckRequest, optional: tuple[str, ...], known: tuple[Diagnostic, ...]
+) -> list[Diagnostic]:
+    """What is wrong only in builds without an optional tensor: without each, and without all."""
+    given = [name for name in optional if name not in request.settings][:MOST_OPTIONAL]
+    seen = {(d.code, d.span) for d in known}
+    found: list[Diagnostic] = []
+    for absent in dict.fromkeys([*((name,) for name in given), tuple(given)] if given else []):
+        settings = {**request.settings, **dict.fromkeys(absent, False)}
+        lowered = lower_source(request.source, request.path, request.kernel, request.dims, settings)
+        proved = prove_kernel(lowered.kernel) if lowered.kernel is not None else ProofReport(())
+        for diagnostic in (*lowered.diagnostics, *diagnose(proved, request.path)):
+            if (diagnostic.code, diagnostic.span) not in seen:
+                seen.add((diagnostic.code, diagnostic.span))
+                without = ", ".join(f"`{name}`" for name in absent)
+                found.append(replace(diagnostic, message=f"{diagnostic.message} (without {without})"))
+    return found
 
 
 def signature_text(kernel: Kernel) -> str:

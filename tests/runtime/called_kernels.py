@@ -44,3 +44,14 @@ def shares_of_rows(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, T, H]):
 def accumulate(total: ak.InOut[ak.f32, T], x: ak.In[ak.f32, T]):
     for t in ak.grid(T):
         total[t] = total[t] + x[t]
+
+
+@ak.kernel
+def masked(
+    x: ak.In[ak.f32, T], mask: ak.In[ak.bool, T] | None, out: ak.Out[ak.f32, T], total: ak.Out[ak.f32, 1] | None
+):
+    for t in ak.grid(T):
+        out[t] = x[t] if mask is None else ak.where(mask[t], x[t], 0.0)
+    if total is not None:
+        for _ in ak.grid():
+            total[0] = ak.sum(out[:], axis=0)

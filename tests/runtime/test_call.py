@@ -13,7 +13,15 @@ import agentkern as ak
 from agentkern.runtime import kernel_function
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.kernel_function import KernelError
-from tests.runtime.called_kernels import accumulate, past_the_edge, power, scale_rows, shares_of_rows, widen
+from tests.runtime.called_kernels import (
+    accumulate,
+    masked,
+    past_the_edge,
+    power,
+    scale_rows,
+    shares_of_rows,
+    widen,
+)
 
 pytestmark = pytest.mark.toolchain
 
@@ -213,3 +221,13 @@ def test_inout_tensors_are_changed_where_they_lie_and_not_returned():
         accumulate(x=x)
     with pytest.raises(CallError, match="AK709"):
         accumulate(total, total)
+
+
+def test_optional_tensors_may_be_left_out_or_none():
+    x, mask = np.arange(4, dtype=np.float32), np.array([True, False, True, True])
+    total = np.zeros(1, np.float32)
+    assert masked(x, mask).tolist() == [0, 0, 2, 3]
+    assert masked(x, None).tolist() == masked(x).tolist() == [0, 1, 2, 3]
+    assert masked(x, mask, total=total).tolist() == [0, 0, 2, 3]
+    assert total.tolist() == [5]
+    assert masked(x=x, mask=mask, total=None).tolist() == [0, 0, 2, 3]

@@ -27,13 +27,14 @@ class FrontendResult:
     """A kernel in the TILE stage, or None with errors; the names of the file's kernels.
 
     `outline`: the kernel, or its name, parameters and sizes alone where nothing is wrong but that the body waits for
-    the numbers of static sizes (AK803).
+    the numbers of static sizes (AK803). `optional`: tensors that a build may be without, by the setting of their name.
     """
 
     kernel: Kernel | None
     diagnostics: tuple[Diagnostic, ...]
     kernels: tuple[str, ...]
     outline: Kernel | None = None
+    optional: tuple[str, ...] = ()
 
 
 def lower_source(
@@ -86,8 +87,9 @@ def _lower(lw: Lowering, tree: ast.Module, kernel: str | None, settings: Mapping
             diagnostics = (error("AK901", Span(lw.source.path), reason=reason),)
         errors = {d.code for d in diagnostics if d.severity == "error"}
         if errors:
-            return FrontendResult(None, diagnostics, names, replace(result, body=()) if errors == {"AK803"} else None)
-        return FrontendResult(result, diagnostics, names, result)
+            outline = replace(result, body=()) if errors == {"AK803"} else None
+            return FrontendResult(None, diagnostics, names, outline, lw.optional)
+        return FrontendResult(result, diagnostics, names, result, lw.optional)
     return FrontendResult(None, in_source_order(tuple(lw.diagnostics)), names)
 
 
@@ -125,7 +127,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     if reason is not None:
         lw.diagnostics.append(error("AK123", lw.header(node), name=node.name, what="kernel", reason=reason))
     signature = read_signature(lw, node, settings)
-    lw.parameter_names = set(signature.names)
+    lw.parameter_names, lw.optional = set(signature.names), tuple(signature.optional)
     lw.scopes.append(signature.names)
     _check_settings(lw, node, signature, settings)
     lw.run(node.body)

@@ -105,6 +105,7 @@ class Lowering:
         # Memory between grids; names that it may not have; the name that the statement at hand assigns.
         self.scratch: list[Value] = []
         self.parameter_names: set[str] = set()
+        self.optional: tuple[str, ...] = ()
         self.assigned: str | None = None
         self.n_grids = 0
         self.n_ops = 0

@@ -12,6 +12,7 @@ from agentkern.compiler.frontend.literals import converted, misfit
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
 from agentkern.compiler.frontend.promises import Row, promise_row, split_promises
 from agentkern.compiler.frontend.values import (
+    NOTHING,
     POISON,
     BlockVar,
     Extent,
@@ -50,6 +51,7 @@ class Signature:
     settings: list[tuple[str, Scalar]] = field(default_factory=list)
     outputs: dict[str, ast.arg] = field(default_factory=dict)
     setting_names: list[str] = field(default_factory=list)
+    optional: list[str] = field(default_factory=list)
     names: dict[str, FrontValue] = field(default_factory=dict)
     promises: list[Row] = field(default_factory=list[Row])
 
@@ -74,7 +76,11 @@ def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, S
             seen.add(argument.arg)
             if not argument.arg.isascii():
                 lw.fail("AK123", argument, name=argument.arg, what="parameter", reason="it is not ASCII")
-            _parameter(lw, signature, node, argument, default, settings)
+            present = _present(lw, signature, argument, settings)
+            if present is None:
+                signature.names[argument.arg] = NOTHING
+            else:
+                _parameter(lw, signature, node, present, default, settings)
         except Rejected as e:
             lw.diagnostics.append(e.diagnostic)
         except Poisoned:
@@ -141,9 +147,30 @@ def _parameter(
             lw.fail("AK213", annotation, name=name, reason=f"{describe(other)} is not a parameter's type")
 
 
+def _present(lw: Lowering, signature: Signature, argument: ast.arg, settings: Mapping[str, Scalar]) -> ast.arg | None:
+    """The parameter, of `tensor | None` the tensor; None where this build is without it. Errors: AK213, AK804.
+
+    Whether it is there is a compile-time value of the parameter's name: true unless a build says otherwise.
+    """
+    annotation = argument.annotation
+    if not isinstance(annotation, ast.BinOp):
+        return argument
+    name, none = argument.arg, annotation.right
+    is_none = isinstance(none, ast.Constant) and none.value is None
+    if not isinstance(annotation.op, ast.BitOr) or not is_none:
+        reason = f"`{lw.source.text_of(annotation)}` is no type"
+        lw.fail("AK213", annotation, name=name, reason=reason, hint="an optional tensor is `ak.In[...] | None`")
+    signature.setting_names.append(name)
+    signature.optional.append(name)
+    given = settings.get(name, True)
+    if not isinstance(given, bool):
+        available = f"`{name}`, `true` (given) or `none`"
+        lw.fail("AK804", argument, name=name, reason=f"{given!r} is neither `true` nor `none`", available=available)
+    signature.settings.append((name, given))
+    return ast.copy_location(ast.arg(name, annotation.left), argument) if given else None
+
+
 def _reject_later(lw: Lowering, name: str, annotation: ast.expr) -> None:
-    if isinstance(annotation, ast.BinOp):
-        lw.fail("AK602", annotation, name=name, what="an optional tensor", instead="write one kernel per case")
     call = annotation.func if isinstance(annotation, ast.Call) else None
     if isinstance(call, ast.Attribute) and isinstance(call.value, ast.Subscript | ast.Call):
         instead = "tensors are contiguous; `.values`, `.distinct`, `.offsets` and `.partial` are known"

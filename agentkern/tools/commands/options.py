@@ -29,7 +29,7 @@ def dim_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--set causal=true`, repeatable: compile-time values by name."""
+    """`--set causal=true`, repeatable: compile-time values by name; `--set mask=none`: without an optional tensor."""
     return click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=_parse_settings,
         help="A compile-time value: true, false, a whole number or a float.",
@@ -77,9 +77,10 @@ def _parse_settings(_context: click.Context, _option: click.Parameter, pairs: tu
     settings: dict[str, Value] = {}
     for name, text in _split_pairs("--set", pairs):
         try:
-            settings[name] = parse_value(text)
+            # an optional tensor that is not there
+            settings[name] = False if text.strip().lower() == "none" else parse_value(text)
         except ValueError as e:
-            raise click.BadParameter(f"`{name}={text}`: write true, false or a number") from e
+            raise click.BadParameter(f"`{name}={text}`: write true, false, none or a number") from e
     return settings
 
 

@@ -27,7 +27,8 @@ PARAMETERS = [
     ("x: ak.In[ak.f32, T // 0]", "AK504", "x: ak.In[ak.f32, T // 1]"),
     ("x: ak.In[ak.f32, UNKNOWN]", "AK203", "x: ak.In[ak.f32, 2 * H + ak.cdiv(T, 128) % G - 1]"),
     ("x: ak.InOut[ak.f32, T]", "AK310", "x: ak.In[ak.f32, T]"),
-    ("x: ak.In[ak.f32, T] | None", "AK602", "x: ak.In[ak.f32, T]"),
+    ("x: ak.In[ak.f32, T] | ak.f32", "AK213", "x: ak.In[ak.f32, T] | None"),
+    ("x: ak.In[ak.f32, T] + None", "AK213", "x: ak.In[ak.f32, T]"),
     ("x: ak.In[ak.f32, T].values(0, 9)", "AK213", "x: ak.In[ak.i32, T].values(0, 9)"),
     ("x: ak.In[ak.i32, T].partial()", "AK213", "x: ak.In[ak.i32, T].offsets(T)"),
     ("x: ak.In[ak.i32, T].values(0)", "AK122", "x: ak.In[ak.i32, T].distinct(ignore=-1)"),
@@ -191,3 +192,32 @@ def test_module_values_may_depend_on_open_static_sizes():
     text = text.replace("out[t] = SCALE * PAIR[0]", "out[t] = SCALE * PAIR[0] * ak.full((t,), 1.0, ak.f32)")
     accepted(text)
     accepted(text, {"H": 5})
+
+
+OPTIONAL = text_of(
+    "x: ak.In[ak.f32, T], bias: ak.In[ak.f32, T] | None, out: ak.Out[ak.f32, T], twice: ak.Out[ak.f32, T] | None",
+    """
+for t in ak.grid(T):
+    v = x[t] if bias is None else x[t] + bias[t]
+    out[t] = v
+    if twice is not None:
+        twice[t] = v + v
+""",
+)
+
+
+def test_each_combination_of_optional_tensors_is_a_build_of_its_own():
+    names = [
+        [param.name for param in accepted(OPTIONAL, settings=dict.fromkeys(absent, False)).params]
+        for absent in ((), ("bias",), ("twice",), ("bias", "twice"))
+    ]
+    assert names == [["x", "bias", "out", "twice"], ["x", "out", "twice"], ["x", "bias", "out"], ["x", "out"]]
+
+
+def test_an_optional_tensor_is_there_or_not():
+    assert codes(lower(OPTIONAL, settings={"bias": 3})) == ["AK804"]
+    assert codes(lower(OPTIONAL, settings={"x": False})) == ["AK804"]
+
+
+def test_an_absent_tensor_has_no_elements():
+    assert codes(lower(OPTIONAL.replace("if bias is None else x[t] + bias[t]", "+ bias[t]"), settings={"bias": False}))
