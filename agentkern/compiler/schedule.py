@@ -22,7 +22,8 @@ class GridSchedule:
     """One grid. `tile`: indices per block of each grid axis. `warps`: warps of a block of threads.
 
     `fast_warps`: warps along the fast axis (the one with contiguous memory). `vector`: neighbouring elements of it per
-    thread. `chunk`: indices per step of a streamed axis, 0 where none is streamed.
+    thread. `chunk`: indices per step of a streamed axis, 0 where none is streamed. `steps`: indices per step of each
+    loop whose block is not written, in order.
     """
 
     tile: tuple[int, ...]
@@ -30,6 +31,7 @@ class GridSchedule:
     fast_warps: int
     vector: int
     chunk: int = 0
+    steps: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("warps", "fast_warps", "vector"):
@@ -38,7 +40,7 @@ class GridSchedule:
                 raise ScheduleError(f"`{name}` is {number}, a power of two expected")
         if self.warps > 32 or self.vector > 16 or self.warps % self.fast_warps:
             raise ScheduleError("at most 32 warps and vectors of 16; `fast_warps` divides `warps`")
-        if any(t < 1 for t in self.tile) or self.chunk < 0:
+        if any(t < 1 for t in (*self.tile, *self.steps)) or self.chunk < 0:
             raise ScheduleError("tiles are at least 1, chunks at least 0")
 
 
@@ -51,14 +53,20 @@ class Schedule:
 
     def to_json(self) -> dict[str, object]:
         """The JSON object."""
-        return {"version": self.version, "grids": [asdict(grid) for grid in self.grids]}
+        return {"version": self.version, "grids": [_fields_of(grid) for grid in self.grids]}
 
     def text(self) -> str:
         """Canonical JSON text, for keys and records."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
 
 
+def _fields_of(grid: GridSchedule) -> dict[str, object]:
+    """A grid's fields; `steps` only where there are any."""
+    return {name: value for name, value in asdict(grid).items() if name != "steps" or value}
+
+
 _FIELDS = tuple(field.name for field in fields(GridSchedule))
+_LISTS = ("tile", "steps")
 
 
 def _grid(data: object) -> GridSchedule:
@@ -67,16 +75,17 @@ def _grid(data: object) -> GridSchedule:
     unknown = sorted(set(map(str, data)) - set(_FIELDS))
     if unknown:
         raise ScheduleError(f"unknown schedule key `{unknown[0]}`; keys are {', '.join(_FIELDS)}")
-    missing = [name for name in _FIELDS if name not in data]
+    missing = [name for name in _FIELDS if name not in data and name != "steps"]
     if missing:
         raise ScheduleError(f"schedule key `{missing[0]}` is missing")
-    tile = data["tile"]
-    numbers = {name: data[name] for name in _FIELDS if name != "tile"}
-    if not isinstance(tile, list | tuple) or not all(type(t) is int for t in tile):
-        raise ScheduleError("`tile` is a list of integers")
+    tile, steps = data["tile"], data.get("steps", [])
+    numbers = {name: data[name] for name in _FIELDS if name not in _LISTS}
+    for name, numbered in (("tile", tile), ("steps", steps)):
+        if not isinstance(numbered, list | tuple) or not all(type(t) is int for t in numbered):
+            raise ScheduleError(f"`{name}` is a list of integers")
     if not all(type(n) is int for n in numbers.values()):
         raise ScheduleError("schedule values are integers")
-    return GridSchedule(tuple(tile), **numbers)
+    return GridSchedule(tuple(tile), steps=tuple(steps), **numbers)
 
 
 def schedule_from_json(data: object) -> Schedule:

@@ -215,6 +215,17 @@ BLOCKS = (
         "`{name}` carries a value from one block to the next",
         "blocks are independent: take a whole axis with `:`, or give the new value a name of its own",
     ),
+    Code("AK420", "`{name}` changes from step to step, and its first value is a number without dtype", "{hint_text}"),
+    Code(
+        "AK421",
+        "`{name}` is {before} before the region and {after} at its end",
+        "keep one type: convert with `.to(...)`, or give the new value a name of its own",
+    ),
+    Code(
+        "AK422",
+        "`{name}` depends on how the steps of `{block}` are cut, and the compiler chooses that",
+        "write the block: `ak.steps(..., block=128)`; it is part of the answer then",
+    ),
 )
 
 NUMBERS = (

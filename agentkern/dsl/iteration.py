@@ -17,8 +17,8 @@ class Each:
     """What `ak.each` gives to `ak.grid`."""
 
 
-def each(extent: Size | int) -> Each:
-    """One scalar index at a time, `0` to `extent - 1`: `for b, t in ak.grid(ak.each(B), T):`."""
+def each(*bounds: object) -> Each:
+    """One scalar index at a time, of `each(N)` or `each(lo, hi)`: `for b, t in ak.grid(ak.each(B), T):`."""
     raise not_executed("each")
 
 
@@ -33,3 +33,11 @@ def grid(*extents: Size | int | Each, block: int | tuple[int | None, ...] | None
     `block` fixes a block's size where the program needs it; `None` leaves it to the compiler. `ak.grid()` is one block.
     """
     raise not_executed("grid")
+
+
+def steps(*bounds: object, block: int | None = None) -> Iterator[object]:
+    """Blocks of `steps(N)` or `steps(lo, hi)` in order, inside a grid: names that are rebound keep their values.
+
+    `block` fixes a step's size where it is part of the answer. Bounds may be integer scalars of the run.
+    """
+    raise not_executed("steps")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agentkern.compiler.analysis.blocks import at_name, label, ordinal_name
@@ -73,7 +73,8 @@ class Access:
 class Scope:
     """What runs as one grid, or outside any: its blocks, its accesses in order, the forms of its index scalars.
 
-    `conditional` holds accesses inside a nested region: it may run any number of times.
+    `conditional` holds accesses inside a choice between regions, which may not run. `loops` gives each operation the
+    blocks of the loops around it, outermost first. `inner` are blocks that exist besides, whichever they are.
     """
 
     grid: Op | None
@@ -82,6 +83,20 @@ class Scope:
     conditional: frozenset[Access]
     ops: tuple[Op, ...]
     forms: IndexForms
+    loops: Mapping[Op, tuple[BlockType, ...]] = field(default_factory=dict)
+    inner: tuple[BlockType, ...] = ()
+
+    @property
+    def present(self) -> tuple[BlockType, ...]:
+        """Every block that has a number."""
+        return (*self.blocks, *self.inner)
+
+    def around(self, *ops: Op) -> Scope:
+        """The scope as these operations see it: `blocks` are the grid's and the loops around them all."""
+        chains = [self.loops.get(op, ()) for op in ops]
+        common = tuple(block for block in chains[0] if all(block in chain for chain in chains))
+        inner = tuple(dict.fromkeys(b for chain in chains for b in chain if b not in common))
+        return replace(self, blocks=(*self.blocks, *common), inner=inner) if common or inner else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +115,7 @@ def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexFo
         low, high = ("0", str(tensor.shape[entry.axis])) if entry.text == ":" else entry.text.split(":")
         return AxisIndex("range", entry.text, dims.parse(low), dims.parse(high))
     if isinstance(value.type, BlockType):
-        return AxisIndex("block", label(value.type), block=value.type)
+        return AxisIndex("block", label(value.type), block=forms.resolved(value.type))
     spread = bool(entry.tile_axes)
     form = element if spread else forms.form(value)
     if form is None:
@@ -170,11 +185,11 @@ def _plain_names(entries: Sequence[Entry], rank: int, used: Sequence[Form], form
     """For each block the one of its symbols that stands for the index of its own axis, or else the first."""
     names = sorted({name for form in used for name in dims.symbols(form)})
     found: dict[str, Form] = {}
-    for block in forms.blocks:
+    for block in (*forms.blocks, *forms.loops.values()):
         own = [
             f"{at_name(block)}@{rank - e.tile_axes[0]}"
             for e in entries
-            if e.operand is not None and e.operand.type == block
+            if e.operand is not None and isinstance(e.operand.type, BlockType) and e.operand.type.name == block.name
         ]
         mine = [name for name in names if name.startswith(f"{at_name(block)}@") and name[-1] != "@"]
         for name in own[:1] or mine[:1]:
@@ -208,25 +223,32 @@ class _Collector:
         self.accesses: list[Access] = []
         self.conditional: list[Access] = []
         self.ops: list[Op] = []
+        self.loops: dict[Op, tuple[BlockType, ...]] = {}
 
-    def walk(self, ops: Sequence[Op], *, nested: bool) -> None:
+    def walk(self, ops: Sequence[Op], *, nested: bool, around: tuple[BlockType, ...] = ()) -> None:
         for op in ops:
             self.ops.append(op)
+            if around:
+                self.loops[op] = around
             if op.name in FIXED_OPERANDS:
                 access = access_of(op, self.forms)
                 self.accesses.append(access)
                 if nested:
                     self.conditional.append(access)
             self.forms.visit(op)
+            if op.name == "loop":
+                block = self.forms.enter_loop(op)
+                self.walk(op.regions[0].ops, nested=nested or bool(op.attrs.get("breaks")), around=(*around, block))
+                continue
             for region in op.regions:
                 for arg in region.args:
                     if isinstance(arg.type, BlockType):
                         self.forms.enter(arg.type)
-                self.walk(region.ops, nested=True)
+                self.walk(region.ops, nested=True, around=around)
 
     def scope(self, grid: Op | None, blocks: tuple[BlockType, ...]) -> Scope:
         found = (tuple(self.accesses), frozenset(self.conditional), tuple(self.ops))
-        return Scope(grid, blocks, *found, self.forms)
+        return Scope(grid, blocks, *found, self.forms, self.loops)
 
 
 def _grid_scope(grid: Op, outer: IndexForms) -> Scope:
@@ -234,7 +256,7 @@ def _grid_scope(grid: Op, outer: IndexForms) -> Scope:
     blocks = tuple(v.type for v in grid.regions[0].args if isinstance(v.type, BlockType))
     for block in blocks:
         forms.enter(block)
-    forms.facts = forms.facts.positive(block.extent for block in blocks)  # else no block runs
+    forms.facts = forms.facts.positive(block.length for block in blocks)  # else no block runs
     collector = _Collector(forms)
     collector.walk(grid.regions[0].ops, nested=False)
     return collector.scope(grid, blocks)

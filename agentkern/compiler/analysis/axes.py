@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, mask_of, tile_of
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -147,6 +148,19 @@ def _reshaped(op: Op, union: _Union) -> list[tuple[tuple[Key, ...], tuple[Key, .
     return relations
 
 
+def _carried(op: Op, union: _Union) -> None:
+    """Join what a loop carries from step to step, and what the regions of a branch give."""
+    if op.name == "loop":
+        parts = loop_parts(op)
+        groups = (parts.inits, parts.args, parts.yields, op.results)
+    else:
+        groups = (op.results, *(region.ops[-1].operands for region in op.regions))
+    for values in zip(*groups, strict=True):
+        for axis in range(_tile(values[0]).rank):
+            for value in values[1:]:
+                union.join((values[0], axis), (value, axis))
+
+
 def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
     op: Op, union: _Union
 ) -> list[tuple[tuple[Key, ...], tuple[Key, ...]]]:
@@ -174,6 +188,8 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
                 union.join((operand, axis), (op.result, axis))
     elif op.name == "reshape":
         return _reshaped(op, union)
+    elif op.name in ("loop", "branch"):
+        _carried(op, union)
     elif op.name == "slice":
         for axis, extent in enumerate(_tile(op.operands[0]).shape):
             if extent == _tile(op.result).shape[axis]:
@@ -190,7 +206,8 @@ def axis_classes(region: Region) -> AxisClasses:
     """The classes of every tile axis in a grid's region, nested regions included."""
     union = _Union()
     ops = list(walk(region.ops))
-    blocks = list(region.args) + [arg for op in ops for inner in op.regions for arg in inner.args]
+    nested = [arg for op in ops for inner in op.regions for arg in inner.args]
+    blocks = [arg for arg in (*region.args, *nested) if isinstance(arg.type, BlockType)]
     same: dict[object, Value] = {}
     for block in blocks:
         union.join((same.setdefault(block.type, block), 0), (block, 0))  # the chunks of one axis

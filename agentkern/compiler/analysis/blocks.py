@@ -36,7 +36,7 @@ def ordinal(block: BlockType) -> int | Dim:
 def start(block: BlockType) -> int | Dim:
     """The first index of a written block."""
     assert block.block is not None
-    return dims.mul(ordinal(block), block.block)
+    return dims.add(block.first, dims.mul(ordinal(block), block.block))
 
 
 def end(block: BlockType) -> int | Dim:
@@ -46,7 +46,7 @@ def end(block: BlockType) -> int | Dim:
 
 def count(block: BlockType) -> int | Dim:
     """How many blocks the axis has; of a block that the compiler sizes, how many of one index."""
-    return block.extent if block.block is None else dims.cdiv(block.extent, block.block)
+    return block.length if block.block is None else dims.cdiv(block.length, block.block)
 
 
 def has_one(block: BlockType) -> bool:
@@ -55,17 +55,20 @@ def has_one(block: BlockType) -> bool:
     return isinstance(number, int) and number <= 1
 
 
-def block_facts(block: BlockType) -> dict[str, SymbolFact]:
-    """Bounds of a block's symbols inside its block."""
+def block_facts(block: BlockType, level: int = 0) -> dict[str, SymbolFact]:
+    """Bounds of a block's symbols inside its block; `level` raises their ranks over what a loop's bounds name."""
     last = dims.add(block.extent, -1)
+    inside = INSIDE_RANK + level
+    least = block.first if isinstance(block.first, int) else None
     if block.block is None:
+        lows = () if least is not None else (block.first,)
         return {
-            at_name(block): SymbolFact(0, highs=(last,), rank=INSIDE_RANK),
-            block.name: SymbolFact(1, highs=(block.extent,), rank=INSIDE_RANK),
+            at_name(block): SymbolFact(least, lows=lows, highs=(last,), rank=inside),
+            block.name: SymbolFact(1, highs=(block.length,), rank=inside),
         }
     first = start(block)
     return {
-        ordinal_name(block): SymbolFact(0, highs=(dims.add(count(block), -1),), rank=ORDINAL_RANK),
-        block.name: SymbolFact(1, block.block, highs=(dims.add(block.extent, dims.mul(first, -1)),), rank=INSIDE_RANK),
-        at_name(block): SymbolFact(0, lows=(first,), highs=(last, dims.add(first, block.block - 1)), rank=INSIDE_RANK),
+        ordinal_name(block): SymbolFact(0, highs=(dims.add(count(block), -1),), rank=ORDINAL_RANK + level),
+        block.name: SymbolFact(1, block.block, highs=(dims.add(block.extent, dims.mul(first, -1)),), rank=inside),
+        at_name(block): SymbolFact(least, lows=(first,), highs=(last, dims.add(first, block.block - 1)), rank=inside),
     }

@@ -18,11 +18,14 @@ from agentkern.compiler.analysis.ranges import dtype_range, value_range
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
 Form = int | Dim
 Clause = tuple[Form, ...]
 VALUE_RANK = 3
+LEVEL_RANKS = 1000
+"""Ranks between one loop's symbols and the next one's, more than the values that one region defines."""
 
 
 @dataclass(slots=True)
@@ -47,11 +50,12 @@ class IndexForms:
     origins: dict[str, Op] = field(default_factory=dict[str, Op])
     promises: Promises = field(default_factory=dict[str, Promise])
     elements: dict[Value, Form] = field(default_factory=dict)
+    loops: dict[str, BlockType] = field(default_factory=dict[str, BlockType])
 
     def copy(self) -> IndexForms:
         """An independent copy, for the body of a grid."""
         lists = (dict(self.definitions), list(self.data), list(self.scalars), list(self.derived))
-        made = (dict(self.makers), dict(self.origins), self.promises, dict(self.elements))
+        made = (dict(self.makers), dict(self.origins), self.promises, dict(self.elements), dict(self.loops))
         return IndexForms(self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges), *lists, *made)
 
     def form(self, value: Value) -> Form | None:
@@ -70,10 +74,48 @@ class IndexForms:
         self.facts = self.facts.with_symbols(blocks.block_facts(block))
         self.blocks = (*self.blocks, block)
 
+    def enter_loop(self, op: Op) -> BlockType:
+        """Add the symbols of a loop's steps and carried values; returns its block with bounds as forms."""
+        parts = loop_parts(op)
+        first, extent = parts.type.first, parts.type.extent
+        if parts.low is not None:
+            first = self.forms[parts.low]
+        if parts.high is not None:
+            extent = self.forms[parts.high]
+        block = BlockType(parts.type.name, extent, parts.type.block, first)
+        self.loops[block.name] = block
+        self.facts = self.facts.with_symbols(blocks.block_facts(block, self._rank()))
+        for arg in parts.args:
+            self.unknown(arg)
+        return block
+
+    def resolved(self, block: BlockType) -> BlockType:
+        """A block whose bounds are forms."""
+        return self.loops.get(block.name, block)
+
+    def unknown(self, value: Value) -> None:
+        """Give an integer that no analysis sees its symbol or its range."""
+        if _is_index(value):
+            self.forms[value] = self._opaque(value, dtype_range(value))
+        elif _is_integer(value):
+            self.ranges[value] = dtype_range(value)
+
+    def _rank(self) -> int:
+        return LEVEL_RANKS * len(self.loops)
+
     def visit(self, op: Op) -> None:
-        """Give the result of one operation its form, if it is an index scalar."""
+        """Give the results of one operation their forms, where they are index scalars."""
         self.makers.update(dict.fromkeys(op.results, op))
+        if op.name in ("loop", "branch"):
+            for value in op.results:
+                self.unknown(value)
+            return
         if len(op.results) != 1 or not _is_integer(op.result):
+            return
+        if op.name == "index":
+            block = op.operands[0].type
+            assert isinstance(block, BlockType)
+            self.ranges[op.result] = self.facts.symbol_interval(blocks.at_name(block))
             return
         rule = FORM_RULES.get(op.name)
         form = rule(self, op) if rule is not None else None
@@ -126,7 +168,7 @@ class IndexForms:
 
     def _data_symbol(self, value: Value, bounds: IndexRange) -> str:
         name = f"#{len(self.data) + len(self.derived)}"
-        fact = SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK)
+        fact = SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK + self._rank())
         op = self.makers.get(value)
         if op is not None and op.name == "load":
             promise = self.promises.get(op.operands[0].name or "")
@@ -147,7 +189,7 @@ class IndexForms:
         pick = max if largest else min
         low = _bound(lows, pick, any_side=largest)
         high = _bound(highs, pick, any_side=not largest)
-        rank = VALUE_RANK + len(self.derived)
+        rank = VALUE_RANK + self._rank() + len(self.derived)
         bounds = (a, b)
         self._symbol(name, SymbolFact(low, high, 1, bounds if largest else (), () if largest else bounds, rank, bounds))
         self.derived.append(name)
@@ -231,7 +273,7 @@ def _of_block(number: Callable[[BlockType], Form]) -> Callable[[IndexForms, Op],
     def rule(state: IndexForms, op: Op) -> Form | None:
         block = op.operands[0].type
         assert isinstance(block, BlockType)
-        return number(block) if block.block is not None else None
+        return number(state.resolved(block)) if block.block is not None else None
 
     return rule
 

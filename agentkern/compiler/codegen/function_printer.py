@@ -345,6 +345,10 @@ def _if_else(f: FunctionPrinter, op: Op) -> None:
     _nested(f, op, 1)
 
 
+def _break_if(f: FunctionPrinter, op: Op) -> None:
+    f.line(f"if ({_bare(f.spell(op.operands[0]))}) break;", op)
+
+
 def _shuffle(f: FunctionPrinter, op: Op) -> None:
     name = f.names[op.result] = f.fresh(op.result.name or "other")
     dtype = dtype_of(op.result)
@@ -380,6 +384,6 @@ _PRINTERS: Mapping[str, Callable[[FunctionPrinter, Op], None]] = {
     "constant": _constant, "thread": _thread, "block": _block, "size_argument": _size_argument,
     "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
     "shared": _shared, "advance": _advance, "for": _for, "if": _if,
-    "if_else": _if_else, "shuffle_xor": _shuffle, "barrier": _barrier,
+    "if_else": _if_else, "break_if": _break_if, "shuffle_xor": _shuffle, "barrier": _barrier,
     "narrow_pair": _narrow_pair, "usual": print_usual, "note": _note,
 }  # fmt: skip

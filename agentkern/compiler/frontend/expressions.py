@@ -41,6 +41,7 @@ STRUCTURE = (
     "inline",
     "grid",
     "each",
+    "steps",
     "static_int",
     "static_bool",
     "static_float",
@@ -97,7 +98,9 @@ def unknown_name(lw: Lowering, node: ast.Name) -> FrontValue:
     near = difflib.get_close_matches(node.id, lw.visible_names(), 1, 0.6)
     fixes: tuple[Fix, ...] = ()
     hint = "assign it before, or define a size at module level"
-    if node.id in lw.ended:
+    if node.id in lw.ended_in_loop:
+        hint = "names bound inside a loop end with it: bind it before the loop, so that the loop carries it"
+    elif node.id in lw.ended:
         hint = "names bound inside a grid end with it: store the value, or compute it again"
     elif near:
         hint = f"did you mean `{near[0]}`?"
@@ -153,7 +156,8 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         case Function(name) if name in ACCESSES:
             return ACCESSES[name](lw, node)
         case Function(name):
-            where = "heads a loop: `for t in ak.grid(T):`" if name in ("grid", "each") else "is not called in a kernel"
+            heads = name in ("grid", "each", "steps")
+            where = "heads a loop: `for t in ak.grid(T):`" if heads else "is not called in a kernel"
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")
         case PythonName(name, "builtin"):
             _builtin(lw, name, node)

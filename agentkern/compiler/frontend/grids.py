@@ -55,7 +55,7 @@ def _targets(lw: Lowering, node: ast.For, n_extents: int) -> list[ast.Name]:
 
 def _extent(lw: Lowering, node: ast.expr) -> tuple[int | Dim, bool]:
     """An axis' extent and whether it is `ak.each`."""
-    if isinstance(node, ast.Call) and _callee_is(lw, node.func, "each"):
+    if isinstance(node, ast.Call) and callee_is(lw, node.func, "each"):
         if len(node.args) != 1 or node.keywords:
             lw.fail("AK601", node, name="ak.each(lo, hi)", instead="`ak.each(N)` gives 0 to N - 1")
         return _extent(lw, node.args[0])[0], True
@@ -72,13 +72,15 @@ def _extent(lw: Lowering, node: ast.expr) -> tuple[int | Dim, bool]:
             lw.fail("AK215", node, reason=describe(other))
 
 
-def _callee_is(lw: Lowering, node: ast.expr, name: str) -> bool:
+def callee_is(lw: Lowering, node: ast.expr, name: str) -> bool:
+    """Whether an expression is `ak.name`."""
     if isinstance(node, ast.Attribute):
         return node.attr == name and isinstance(lw.evaluate(node.value), Module)
     return isinstance(node, ast.Name) and lw.lookup(node.id) == Function(name)
 
 
-def _block_size(lw: Lowering, value: object, node: ast.expr) -> int | None:
+def block_size(lw: Lowering, value: object, node: ast.expr) -> int | None:
+    """A written block, or None. Errors: AK121, AK218, AK803."""
     match value:
         case Nothing():
             return None
@@ -106,12 +108,12 @@ def _blocks(lw: Lowering, call: ast.Call, n_extents: int) -> list[int | None]:
         if n_extents != 1 and not isinstance(value, Nothing):
             reason = f"one block size for {n_extents} extents"
             lw.fail("AK121", given, reason=reason, hint="write one per extent: `block=(None, 128)`")
-        return [_block_size(lw, value, given)] * n_extents
+        return [block_size(lw, value, given)] * n_extents
     if len(value.items) != n_extents:
         reason = f"{len(value.items)} block sizes for {n_extents} extents"
         lw.fail("AK121", given, reason=reason, hint="write one per extent, `None` where the compiler chooses")
     nodes = given.elts if isinstance(given, ast.Tuple) else [given] * n_extents
-    return [_block_size(lw, item, at) for item, at in zip(value.items, nodes, strict=True)]
+    return [block_size(lw, item, at) for item, at in zip(value.items, nodes, strict=True)]
 
 
 def lower_grid(lw: Lowering, node: ast.For, call: ast.Call) -> None:
@@ -143,7 +145,7 @@ def _axes(lw: Lowering, node: ast.For, call: ast.Call) -> list[Axis]:
     ]
 
 
-def _symbol(lw: Lowering, name: str) -> str:
+def new_symbol(lw: Lowering, name: str) -> str:
     """A block's symbol: unique in the kernel, ASCII."""
     plain = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
     symbol = f"%{plain}"
@@ -163,7 +165,7 @@ def _lower_body(lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]) -
     args: list[Value] = []
     for axis in axes:
         lw.use_sizes(axis.extent)
-        symbol = _symbol(lw, axis.name)
+        symbol = new_symbol(lw, axis.name)
         value = Value(BlockType(symbol, axis.extent, axis.block), symbol.removeprefix("%"))
         args.append(value)
         scalar = Tile(lw.emit("start", (value,), TileType(I64), node.target)) if axis.each else None

@@ -17,7 +17,6 @@ LATER: dict[str, str] = {
     "atomic_add": "give each block its own output element and add them in a second grid",
     "atomic_max": "give each block its own output element and combine them in a second grid",
     "atomic_min": "give each block its own output element and combine them in a second grid",
-    "steps": "take the whole axis with `:`; the compiler streams it",
     "elements": "operations on whole tiles compute every element",
     "parts": "`ak.grid(N, block=1024)` gives blocks of a written size",
     "segments": "use a dense axis",

@@ -11,6 +11,7 @@ from agentkern.compiler.frontend.grids import lower_grid
 from agentkern.compiler.frontend.later import LATER
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned
 from agentkern.compiler.frontend.recovery import forget
+from agentkern.compiler.frontend.steps import lower_steps
 from agentkern.compiler.frontend.values import (
     POISON,
     Extent,
@@ -41,6 +42,8 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
     match _callee(lw, call.func):
         case Function("grid"):
             lower_grid(lw, node, call)
+        case Function("steps"):
+            lower_steps(lw, node, call)
         case PythonName("range"):
             _range(lw, node, call)
         case Poison():
@@ -95,7 +98,7 @@ def _bind(lw: Lowering, node: ast.For, target: ast.expr, value: FrontValue) -> N
 
 def _not_a_loop(lw: Lowering, node: ast.For) -> NoReturn:
     forget(lw, node)
-    instead = "loops are `for t in ak.grid(T):`, or `range` over a compile-time number"
+    instead = "loops are `ak.grid`, in a grid `ak.steps`, and `range` over a compile-time number"
     lw.fail("AK105", node.iter, what=f"a loop over `{lw.source.text_of(node.iter)}`", instead=instead)
 
 

@@ -66,6 +66,14 @@ class GridState:
     call: ast.Call | None = None
 
 
+@dataclass(slots=True)
+class RegionState:
+    """A loop's or choice's region being lowered: names read as they stood before it, and names that it binds."""
+
+    read: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class HelperCall:
     """A helper function that is being lowered in the place of its call."""
@@ -118,13 +126,16 @@ class Lowering:
         self.dim_values: dict[str, int] = {}
         self.first_statement = 1
         self.imported: set[str] = set()
-        # Names that a grid bound: they end with it.
+        # Names that a grid bound, or a loop in it: they end with it.
         self.ended: set[str] = set()
+        self.ended_in_loop: set[str] = set()
         # Functions of the file: those that kernels may call, and the others.
         self.helpers: dict[str, ast.FunctionDef] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
         # Helper calls being lowered, outermost first.
         self.calls: tuple[HelperCall, ...] = ()
+        # Regions around the statement being lowered, outermost first, up to the helper that it stands in.
+        self.regions: tuple[RegionState, ...] = ()
 
     # Diagnostics
 
@@ -209,6 +220,9 @@ class Lowering:
                 value = scope[name]
                 if self.grid is not None and not self.calls and name not in self.grid.bound:
                     self.grid.outer.add(name)
+                for region in self.regions:
+                    if name not in region.bound:
+                        region.read.add(name)
                 if isinstance(value, Extent):
                     self.use_sizes(value.extent)
                 return value
@@ -219,6 +233,8 @@ class Lowering:
     def bind(self, name: str, value: FrontValue) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = value
+        for region in self.regions:
+            region.bound.add(name)
         if self.grid is not None and not self.calls:
             self.grid.bound.add(name)
         if isinstance(value, Tile) and value.value.name is None and name.isascii():

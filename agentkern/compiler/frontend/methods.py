@@ -178,7 +178,7 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
 def _written_block(lw: Lowering, block: BlockVar) -> tuple[Fix, ...]:
     if lw.grid is None or lw.grid.call is None:
         return ()
-    call, names = lw.grid.call, lw.grid.names
+    call, names = (block.head, (block.name,)) if block.head is not None else (lw.grid.call, lw.grid.names)
     if any(keyword.arg == "block" for keyword in call.keywords):
         return ()
     blocks = ", ".join("128" if name == block.name else "None" for name in names)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -70,11 +71,12 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class BlockVar:
-    """A grid variable. `scalar` is set for `ak.each`: the index itself."""
+    """A variable of a grid or loop. `scalar` is set for `ak.each`: the index itself; `head` for a loop: its call."""
 
     value: Value
     name: str
     scalar: Tile | None = None
+    head: ast.Call | None = None
 
     @property
     def type(self) -> BlockType:

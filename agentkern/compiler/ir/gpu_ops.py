@@ -116,6 +116,7 @@ _ROWS = (
     _row("advance", 2, 1, _pointer, "a pointer moved by a 64-bit number of elements"),
     _row("for", None, 0, _loop, "counted loop; `unroll` when every index must be known", 1, step=False, unroll=True),
     _row("if", 1, 0, _condition, "a region that runs where the condition holds", 1),
+    _row("break_if", 1, 0, _condition, "leave the innermost loop where the condition holds"),
     _row("if_else", 1, 0, _condition, "one of two regions", 2),
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),

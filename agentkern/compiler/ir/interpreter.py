@@ -17,6 +17,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
+from agentkern.compiler.ir.interpreter_loops import FREE_STEP, run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, constant, distinct, result_type, tile_type
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
@@ -77,6 +78,10 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
             store(op, frame)
         elif op.name == "stream":
             _run_stream(op, frame)
+        elif op.name == "loop":
+            run_loop(op, frame, _run)
+        elif op.name == "branch":
+            run_branch(op, frame, _run)
         elif op.name == "yield":
             continue
         else:
@@ -161,7 +166,9 @@ def _piece(region: Region, types: list[BlockType], extents: tuple[int, ...], fra
     """How many indices of the first free axis keep the largest tile of the body near PIECE_ELEMS."""
     cut = next(k for k, t in enumerate(types) if t.block is None)
     whole = {t.name: t.block or extent for t, extent in zip(types, extents, strict=True)}
-    sizes = frame.sizes | whole | {types[cut].name: 1}
+    inner = [arg.type for op in walk(region.ops) for nested in op.regions for arg in nested.args]
+    steps = {t.name: t.block or FREE_STEP for t in inner if isinstance(t, BlockType)}
+    sizes = frame.sizes | steps | whole | {types[cut].name: 1}
     largest = max((math.prod(_numbers(shape, sizes)) for shape in _tile_shapes(region)), default=1)
     return max(PIECE_ELEMS // max(largest, 1), 1)
 

@@ -96,8 +96,9 @@ def parse_type(text: str) -> object:
     if head in DTYPES:
         return TileType(DTYPES[head], (), pieces[0])
     if head == "block":
-        block = int(pieces[2]) if len(pieces) == 3 else None
-        return BlockType(pieces[0], dims.parse(pieces[1]), block)
+        block = int(pieces[2]) if len(pieces) > 2 and pieces[2] != "none" else None
+        first = dims.parse(pieces[3]) if len(pieces) > 3 else 0
+        return BlockType(pieces[0], dims.parse(pieces[1]), block, first)
     shape = tuple(dims.parse(piece) for piece in _split(pieces[1][1:-1]))
     if head == "tile":
         return TileType(DTYPES[pieces[0]], shape, pieces[2] if len(pieces) == 3 else None)

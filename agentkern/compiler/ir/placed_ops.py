@@ -56,7 +56,6 @@ _ROWS = (
     OpSpec(
         "stream", TILE, 0, -1, {"kinds": True, "axes": True}, 1, frozenset({"region"}), _stream, "chunks of an axis"
     ),
-    OpSpec("yield", TILE, None, 0, {}, 0, frozenset(), None, "what a stream's region reduces"),
     OpSpec(
         "convert",
         PLACED,

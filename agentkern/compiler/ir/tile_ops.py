@@ -7,6 +7,7 @@ operations are equal: broadcasting is an operation of its own. Subscripts of `lo
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
+from agentkern.compiler.ir.loop_ops import LOOP_ROWS
 from agentkern.compiler.ir.order_ops import ORDER_ROWS, reduced_wrongly
 from agentkern.compiler.ir.subscripts import wrong_access
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
@@ -213,8 +214,8 @@ def _rows() -> list[OpSpec]:
         _row("end", 1, _block_number, "one past the block's last index"),
         _row("load", None, _load, "read a tile: tensor, index operands, mask, fill", "reads", "move", **_LOAD),
         _row("store", None, _store, "write a tile: tensor, value, index operands, mask", "writes", **_STORE),
-        _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False),
+        _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False, steps=False),
     ]
 
 
-TILE_OPS: dict[str, OpSpec] = {row.name: row for row in (*_rows(), *ORDER_ROWS)}
+TILE_OPS: dict[str, OpSpec] = {row.name: row for row in (*_rows(), *ORDER_ROWS, *LOOP_ROWS)}

@@ -63,7 +63,7 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class BlockType:
-    """One grid axis: `extent` indices in blocks of `block` (None: the compiler's choice).
+    """One grid axis or loop: the indices `first` to `extent - 1` in blocks of `block` (None: the compiler's choice).
 
     `name` is the symbol of the current block's extent, with its `%`. The last block may be shorter.
     """
@@ -71,18 +71,25 @@ class BlockType:
     name: str
     extent: int | Dim
     block: int | None = None
+    first: int | Dim = 0
+
+    @property
+    def length(self) -> int | Dim:
+        """How many indices there are, if not fewer than none."""
+        return dims.add(self.extent, dims.mul(self.first, -1))
 
     @property
     def current(self) -> int | Dim:
         """The extent of the current block, as a tile axis: one that is never clipped is a number."""
-        if self.block is not None and isinstance(self.extent, int):
-            if self.extent % self.block == 0 and self.extent > 0:
-                return self.block
+        length = self.length
+        if self.block is not None and isinstance(length, int) and length % self.block == 0 and length > 0:
+            return self.block
         return dims.symbol(self.name)
 
     def __str__(self) -> str:
-        block = f", {self.block}" if self.block is not None else ""
-        return f"block<{self.name}, {self.extent}{block}>"
+        block = f", {self.block}" if self.block is not None else ", none" if self.first != 0 else ""
+        first = f", {self.first}" if self.first != 0 else ""
+        return f"block<{self.name}, {self.extent}{block}{first}>"
 
 
 IrType = TileType | TensorType | BlockType

@@ -5,6 +5,7 @@ their NaN is repaired, but only where somebody could see it: a store, a bitcast,
 """
 
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Value, walk
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.rewrite import rewrite
 
@@ -15,12 +16,27 @@ _PASSES_ON = ("where", "broadcast", "reshape", "transpose", "slice", "concat", "
 def _observed(kernel: Kernel) -> set[Value]:
     """Values whose bits reach a store, bitcast or copysign through moves alone."""
     found: set[Value] = set()
-    for op in reversed(list(walk(kernel.body))):
-        if op.name in ("store", "bitcast", "copysign"):
-            found.update(op.operands)
-        elif op.name in _PASSES_ON and op.result in found:
-            found.update(op.operands)
+    ops = list(walk(kernel.body))
+    before = -1
+    while before != len(found):
+        # once more where a loop carries what is observed round to its start
+        before = len(found)
+        for op in reversed(ops):
+            if op.name in ("store", "bitcast", "copysign"):
+                found.update(op.operands)
+            elif op.name in _PASSES_ON and op.result in found:
+                found.update(op.operands)
+            elif op.name in ("loop", "branch"):
+                found.update(value for group in _one_value(op) if not found.isdisjoint(group) for value in group)
     return found
+
+
+def _one_value(op: Op) -> list[tuple[Value, ...]]:
+    """Groups of values that stand for one another: what a loop carries, what a choice gives."""
+    if op.name == "branch":
+        return list(zip(op.results, *(region.ops[-1].operands for region in op.regions), strict=True))
+    parts = loop_parts(op)
+    return list(zip(op.results, parts.inits, parts.args, parts.yields, strict=True))
 
 
 def _keeps_bits(op: Op) -> bool:

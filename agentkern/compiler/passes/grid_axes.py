@@ -12,6 +12,7 @@ from agentkern.compiler.analysis.windows import Makers, Window, makers_of, windo
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, tile_of
 from agentkern.compiler.ir.types import TensorType, TileType
@@ -56,6 +57,17 @@ def accesses(region: Region) -> tuple[Access, ...]:
     """Every load and store of a grid, in order."""
     makers = makers_of(region.ops)
     return tuple(found for op in walk(region.ops) if (found := access_of(op, makers)) is not None)
+
+
+def free_steps(region: Region) -> tuple[Value, ...]:
+    """Blocks of loops whose size the schedule gives, in order."""
+    loops = [op for op in walk(region.ops) if op.name == "loop"]
+    return tuple(part.block for op in loops if (part := loop_parts(op)).type.block is None)
+
+
+def step_blocks(region: Region) -> tuple[Value, ...]:
+    """Blocks of all loops, in order."""
+    return tuple(loop_parts(op).block for op in walk(region.ops) if op.name == "loop")
 
 
 def is_contiguous_axis(access: Access) -> bool:
@@ -211,3 +223,8 @@ def _last_start(access: Access, entry: Entry, tiles: Mapping[Value, int]) -> int
 def grid_classes(op: Op) -> AxisClasses:
     """The axis classes of a grid operation."""
     return axis_classes(op.regions[0])
+
+
+def first_divisor(first: int | Dim, kernel: Kernel) -> int:
+    """A power of two that divides the first index of a loop; any of index 0."""
+    return _divisor(first, kernel, 1) if first != 0 else 0

@@ -15,10 +15,12 @@ from agentkern.compiler.ir.order import SumOrder, sum_order
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.passes.grid_axes import free_steps
 from agentkern.compiler.passes.lower.arithmetic import I32, I64
 from agentkern.compiler.passes.lower.conversions import lower_concat, lower_conversion
 from agentkern.compiler.passes.lower.elements import VIEWS, Elements, Group, is_narrowing
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+from agentkern.compiler.passes.lower.loops import lower_branch, lower_loop, step_tile
 from agentkern.compiler.passes.lower.memory import lower_load, lower_store
 from agentkern.compiler.passes.lower.reductions import (
     accumulate,
@@ -28,7 +30,7 @@ from agentkern.compiler.passes.lower.reductions import (
     plan_accumulators,
 )
 from agentkern.compiler.passes.lower.streams import lower_stream
-from agentkern.compiler.passes.place_layouts import stream_order
+from agentkern.compiler.passes.root_classes import stream_order
 
 _BLOCK_NUMBERS = ("ordinal", "start", "end")
 
@@ -106,7 +108,9 @@ class _Region:
         """Emit one operation that is no loop of its neighbours'."""
         function = self.function
         use_location(function, op)
-        if op.name == "load":
+        if op.regions:
+            self.with_regions(op)
+        elif op.name == "load":
             lower_load(function, self.elements, op)
         elif op.name == "store":
             lower_store(function, self.elements, op)
@@ -118,8 +122,6 @@ class _Region:
             lower_conversion(function, self.elements, op)
         elif op.name == "concat":
             lower_concat(function, self.elements, op)
-        elif op.name == "stream":
-            self.stream(op)
         elif op.name == "constant":
             function.held[op.result] = function.builder.value(
                 "constant", (), _tile(op.result), op.attrs, op.result.name
@@ -134,6 +136,16 @@ class _Region:
             function.held[op.result] = self.elements.element(op.operands[0], 0)
         else:
             raise AssertionError(f"no lowering for `{op.name}`")
+
+    def with_regions(self, op: Op) -> None:
+        """Emit an operation that holds others."""
+        if op.name == "loop":
+            tile = step_tile(self.function, op.regions[0].args[0])
+            lower_loop(self.function, self.elements, op, tile, self.nested)
+        elif op.name == "branch":
+            lower_branch(self.function, self.elements, op, self.nested)
+        else:
+            self.stream(op)
 
     def block_number(self, op: Op) -> int | Value:
         state = self.function.blocks[op.operands[0]]
@@ -182,6 +194,14 @@ class _Region:
         for result, values in zip(op.results, results, strict=True):
             self.hold(result, values)
 
+    def nested(self, function: FunctionLowering, region: Region) -> Elements:
+        """Lower the region of a loop or choice, but for its `yield`."""
+        types = [arg.type for arg in region.args]
+        blocks = self.blocks | {t.name: t.block for t in types if isinstance(t, BlockType)}
+        inner = _Region(function, region.ops[:-1], blocks)
+        inner.elements.views.update(self.elements.views)
+        return inner.run(region.ops[-1].operands)
+
     def hold(self, result: Value, values: list[Value]) -> None:
         """Keep a reduction's results: one is a scalar, several an array."""
         function = self.function
@@ -214,7 +234,7 @@ def _sizes(kernel: Kernel, op: Op) -> tuple[str, ...]:
             extents = (
                 type_.shape
                 if isinstance(type_, TileType | TensorType)
-                else (type_.extent,)
+                else (type_.extent, type_.first)
                 if isinstance(type_, BlockType)
                 else ()
             )
@@ -272,6 +292,9 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
                 "size_argument", (), I64, {"argument": argument}, f"{tensor}_stride{axis}"
             )
     numbers = tuple(int(t) for t in tiles)
+    steps = op.attrs.get("steps", ())
+    assert isinstance(steps, tuple)
+    function.step_tiles.update(zip(free_steps(op.regions[0]), (int(n) for n in steps), strict=True))
     _enter_grid(function, op, numbers)
     types = [arg.type for arg in op.regions[0].args]
     blocks = {t.name: t.block for t in types if isinstance(t, BlockType)}

@@ -6,18 +6,19 @@ order (a reshaped axis whole, then by its parts) and the one with the fewest con
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from agentkern.compiler.analysis.axes import AxisClasses, axis_classes, reshape_groups
 from agentkern.compiler.analysis.windows import makers_of
-from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import SumOrder, sum_order
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
-from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import (
     REPLICATED,
     Layout,
@@ -34,12 +35,18 @@ from agentkern.compiler.passes.axis_plan import AxisPlan, plan_axes, planned_lay
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
     access_of,
-    fast_classes,
     is_contiguous_axis,
     static_extent,
     sum_caps,
 )
-from agentkern.compiler.passes.root_classes import root_choices, roots_of
+from agentkern.compiler.passes.root_classes import (
+    fast_roots,
+    meetings,
+    root_choices,
+    stream_order,
+    stream_orders,
+    tile_extents,
+)
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule, Schedule
 
@@ -58,100 +65,13 @@ class _Grid:
     warps: int
     vector: int
 
-    def tile_extents(self, value: Value) -> tuple[int, ...]:
+    def extents_of(self, value: Value) -> tuple[int, ...]:
         return tuple(self.plan.extents[n] for n in self.classes.axes(value))
 
 
 def _tile(value: Value) -> TileType:
     assert isinstance(value.type, TileType)
     return value.type
-
-
-def _extents(op: Op, region: Region, classes: AxisClasses, schedule: GridSchedule) -> dict[int, int]:
-    """The tile extent of every class: written blocks and static axes as they are, free blocks as scheduled."""
-    tiles = {classes.of[arg, 0]: tile for arg, tile in zip(region.args, schedule.tile, strict=True)}
-    extents: dict[int, int] = {}
-    for number, extent in enumerate(classes.extents):
-        block = classes.blocks.get(number)
-        if number in tiles:
-            extents[number] = tiles[number]
-        elif block is not None:
-            assert block.block is not None
-            extents[number] = block.block
-        elif isinstance(extent, int):
-            extents[number] = max(extent, 1)
-        else:
-            extents[number] = 0
-    for split in classes.splits:
-        _complete(extents, split.whole, split.parts)
-    if any(extent == 0 for extent in extents.values()):
-        raise UnsupportedError(
-            "an axis of run-time length is regrouped in a way that has no layout",
-            "make it a grid axis with `block=`, or give it a static size",
-            op.location,
-        )
-    return extents
-
-
-def _complete(extents: dict[int, int], whole: int, parts: tuple[int, ...]) -> None:
-    """Fill in the one unknown extent of whole = product of parts."""
-    known = 1
-    for part in parts:
-        known *= extents[part] or 1
-    unknown = [part for part in parts if extents[part] == 0]
-    if not unknown:
-        extents[whole] = extents[whole] or known
-    elif len(unknown) == 1 and extents[whole]:
-        extents[unknown[0]] = -(-extents[whole] // known)
-
-
-def _stream_orders(region: Region, classes: AxisClasses) -> dict[int, SumOrder]:
-    """The order of each class that a stream sums over."""
-    orders: dict[int, SumOrder] = {}
-    for op in walk(region.ops):
-        if op.name != "stream":
-            continue
-        kinds, axes, last = op.attrs["kinds"], op.attrs["axes"], op.regions[0].ops[-1]
-        assert isinstance(kinds, tuple) and isinstance(axes, tuple)
-        for kind, axis, value in zip(kinds, axes, last.operands, strict=True):
-            if kind in ("sum", "prod") and _tile(value).dtype.is_float:
-                number = classes.of[value, int(axis)]
-                order = stream_order(op, _tile(value), int(axis))
-                if number not in orders or order.partials < orders[number].partials:
-                    orders[number] = order
-    return orders
-
-
-def stream_order(op: Op, type_: TileType, axis: int) -> SumOrder:
-    """The order of one sum over a stream's whole axis."""
-    block = op.regions[0].args[0].type
-    assert isinstance(block, BlockType)
-    return sum_order(axis == type_.rank - 1, block.extent if isinstance(block.extent, int) else None)
-
-
-def _fast_roots(
-    region: Region, roots: Sequence[int], classes: AxisClasses, meets: Mapping[int, frozenset[int]]
-) -> list[int]:
-    """Roots to vectorise: of most bytes first, none that meets one before it."""
-    found: list[int] = []
-    for number in fast_classes(region, classes):
-        carriers = roots_of(number, roots, classes)
-        if carriers and carriers[-1] not in found and not meets[carriers[-1]] & set(found):
-            found.append(carriers[-1])
-    return found
-
-
-def _meetings(
-    region: Region, roots: Sequence[int], classes: AxisClasses, extents: Mapping[int, int]
-) -> dict[int, frozenset[int]]:
-    """For each root the others that occur with it in one value."""
-    meets: dict[int, set[int]] = {root: set() for root in roots}
-    made = (value for op in walk(region.ops) for value in op.results if isinstance(value.type, TileType))
-    for numbers in {classes.axes(value) for value in made}:
-        carried = {r for n in numbers if extents[n] > 1 for r in roots_of(n, roots, classes)}
-        for root in carried:
-            meets[root] |= carried - {root}
-    return {root: frozenset(others) for root, others in meets.items()}
 
 
 class _Placer:
@@ -181,6 +101,12 @@ class _Placer:
             operands = self.subscripted(op, (operands[0], value, *operands[2:]), layout, builder)
         if op.name == "stream":
             self.stream(op, builder)
+            return
+        if op.name == "loop":
+            self.loop(op, operands, builder)
+            return
+        if op.name == "branch":
+            self.branch(op, operands, builder)
             return
         if not op.results or not _tile(op.result).shape:
             builder.ops.append(Op(op.spec, self.reduced(op, operands, builder), op.attrs, op.results, (), op.location))
@@ -212,7 +138,7 @@ class _Placer:
 
     def default(self, value: Value, caps: dict[int, int] | None = None) -> Layout:
         planned = self.planned(value) if caps is None else None
-        return planned or distribute(self.grid.tile_extents(value), self.grid.warps, caps or {})
+        return planned or distribute(self.grid.extents_of(value), self.grid.warps, caps or {})
 
     def layouts(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> tuple[Layout | None, tuple[Value, ...]]:
         """The result's layout and the operands converted to what it asks for."""
@@ -254,7 +180,7 @@ class _Placer:
         access = access_of(op, self.makers)
         assert access is not None
         nbytes = access.tensor.dtype.nbytes
-        extents = self.grid.tile_extents(access.tile)
+        extents = self.grid.extents_of(access.tile)
         copies = any(digit.axis == REPLICATED for digit in layout.lanes)
         if copies or len(extents) < 2 or not is_contiguous_axis(access) or extents[-1] * nbytes < SECTOR_BYTES:
             return layout
@@ -301,6 +227,49 @@ class _Placer:
             total *= extent
         self.converted_bytes += total
         return builder.value("convert", (value,), TileType(type_.dtype, shape, layout.text), None, value.name)
+
+    def joined(self, value: Value, name: str | None) -> Value:
+        """A value that several places give, in the plan's layout; it stands for `value` from here on."""
+        type_ = _tile(value)
+        text = self.default(value).text if type_.shape else None
+        placed = self.mapped[value] = Value(TileType(type_.dtype, type_.shape, text), name)
+        return placed
+
+    def given(self, values: Sequence[Value], like: Sequence[Value], builder: Builder) -> tuple[Value, ...]:
+        """Placed values in the layouts of the ones that they become."""
+        pairs = zip(values, like, strict=True)
+        return tuple(self.convert(v, v, _layout(to), builder) if _tile(v).shape else v for v, to in pairs)
+
+    def ending(self, region: Region, like: Sequence[Value]) -> Region:
+        """A placed region whose yield is in the layouts of `like`; what is yielded beside them stays as it is."""
+        inner = Builder(OPS)
+        inner.ops = list(region.ops[:-1])
+        last = region.ops[-1]
+        inner.location = last.location
+        count = len(like)
+        inner.emit("yield", (*self.given(last.operands[:count], like, inner), *last.operands[count:]))
+        return Region(region.args, tuple(inner.ops))
+
+    def loop(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> None:
+        """What is carried has one layout at entry, at the start of a step, at its end and at exit."""
+        parts = loop_parts(op)
+        args = [self.joined(arg, arg.name) for arg in parts.args]
+        for arg in args:
+            if _tile(arg).shape:
+                self.check_size(op, _layout(arg))
+        limits = len(parts.limits)
+        inits = self.given(operands[limits:], args, builder)
+        placed = self.region(Region((parts.block, *args), op.regions[0].ops))
+        results = tuple(self.joined(result, result.name) for result in op.results)
+        region = self.ending(placed, args)
+        builder.ops.append(Op(op.spec, (*operands[:limits], *inits), op.attrs, results, (region,), op.location))
+
+    def branch(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> None:
+        """Both regions give their values in one layout."""
+        placed = [self.region(region) for region in op.regions]
+        results = tuple(self.joined(result, result.name) for result in op.results)
+        regions = tuple(self.ending(region, results) for region in placed)
+        builder.ops.append(Op(op.spec, operands, op.attrs, results, regions, op.location))
 
     def stream(self, op: Op, builder: Builder) -> None:
         region = self.region(op.regions[0])
@@ -360,13 +329,13 @@ def fits_order(layout: Layout, axis: int, order: SumOrder) -> bool:
 def _place_grid(op: Op, schedule: GridSchedule) -> Op:
     region = op.regions[0]
     classes = axis_classes(region)
-    extents = _extents(op, region, classes, schedule)
-    orders = sum_caps(region, classes) | _stream_orders(region, classes)
+    extents = tile_extents(op, region, classes, schedule)
+    orders = sum_caps(region, classes) | stream_orders(region, classes)
     best: tuple[int, Region] | None = None
     failure: UnsupportedError | None = None
     for roots in root_choices(classes):
-        meets = _meetings(region, roots, classes, extents)
-        fast = _fast_roots(region, roots, classes, meets)
+        meets = meetings(region, roots, classes, extents)
+        fast = fast_roots(region, roots, classes, meets)
         plan = plan_axes(roots, fast, extents, orders, meets, schedule, classes.splits)
         placer = _Placer(_Grid(region, classes, plan, schedule.warps, schedule.vector))
         try:
@@ -379,7 +348,9 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
     if best is None:
         assert failure is not None
         raise failure
-    attrs = {"tile": schedule.tile, "warps": schedule.warps}
+    attrs: dict[str, object] = {"tile": schedule.tile, "warps": schedule.warps}
+    if schedule.steps:
+        attrs["steps"] = schedule.steps
     return Op(op.spec, op.operands, attrs, op.results, (best[1],), op.location)
 
 

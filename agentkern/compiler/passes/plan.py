@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import gcd
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
@@ -21,8 +22,11 @@ from agentkern.compiler.passes.grid_axes import (
     aligned_elems,
     chunk_of,
     fast_class,
+    first_divisor,
+    free_steps,
     grid_classes,
     is_contiguous_axis,
+    step_blocks,
     sum_caps,
     wide_classes,
 )
@@ -36,6 +40,7 @@ VECTORS_PER_THREAD = 1  # of element kernels over one axis: a copy's speed; 2 lo
 VECTORS_OF_ROWS = 2  # of element kernels over several axes, so that a tile has rows for transposed accesses
 CHUNK_ROWS = 2
 COLUMN_CHUNK = 128
+STEP = 64  # indices per step of a loop whose block the schedule gives
 MAX_ELEMS_PER_THREAD = 64
 MAX_WARPS = 16
 
@@ -44,8 +49,10 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     """Neighbouring elements per thread: a full access of the narrowest tensor, as far as alignment goes."""
     width, widest = 1, 1
     names = {value: value.name or "" for value in kernel.params}
-    free = {arg: LANES * MAX_ACCESS_BYTES for arg in op.regions[0].args if _block(arg).block is None}
-    tiles = free | {arg: b for arg in op.regions[0].args if (b := _block(arg).block) is not None}
+    blocks = (*op.regions[0].args, *step_blocks(op.regions[0]))
+    free = {arg: LANES * MAX_ACCESS_BYTES for arg in blocks if _block(arg).block is None}
+    tiles = free | {arg: b for arg in blocks if (b := _block(arg).block) is not None}
+    tiles = {arg: gcd(tile, first_divisor(_block(arg).first, kernel)) for arg, tile in tiles.items()}
     found = [a for a in accesses(op.regions[0]) if is_contiguous_axis(a) and _last_class(a.tile, classes) == fast]
     for access in found:
         width = max(width, aligned_elems(access, names[access.op.operands[0]], kernel, variant, tiles))
@@ -108,7 +115,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
         else:
             break
     tile = tuple(_block(arg).block or tiles[classes.of[arg, 0]] for arg in region.args)
-    return GridSchedule(tile, warps, fast_warps, vector, chunk)
+    return GridSchedule(tile, warps, fast_warps, vector, chunk, (STEP,) * len(free_steps(region)))
 
 
 def _known_extent(classes: AxisClasses, number: int | None) -> int:
@@ -116,7 +123,7 @@ def _known_extent(classes: AxisClasses, number: int | None) -> int:
     if number is None:
         return 1
     block, extent = classes.blocks.get(number), classes.extents[number]
-    return block.block or 1 if block is not None else max(extent, 1) if isinstance(extent, int) else 1
+    return block.block or STEP if block is not None else max(extent, 1) if isinstance(extent, int) else 1
 
 
 def _largest(region: Region, classes: AxisClasses, tiles: Mapping[int, int], chunk: int) -> int:
@@ -124,7 +131,7 @@ def _largest(region: Region, classes: AxisClasses, tiles: Mapping[int, int], chu
     largest = 1
     wide = wide_classes(classes)
     for inner in walk(region.ops):
-        for value in inner.results:
+        for value in (*inner.results, *(arg for nested in inner.regions for arg in nested.args)):
             if not isinstance(value.type, TileType):
                 continue
             volume = 1
@@ -182,16 +189,18 @@ def _variations(op: Op, plan: GridSchedule) -> list[GridSchedule]:
             found.append(replace(plan, tile=tile))
     found += [replace(plan, tile=tuple(1 if k in slow else t for k, t in enumerate(plan.tile)))] if slow else []
     found += [replace(plan, chunk=plan.chunk * factor) for factor in (2, 4) if plan.chunk]
+    found += [replace(plan, steps=tuple(n for _ in plan.steps)) for n in (1, 3, 16, 256) if plan.steps]
     return [plan, *(p for p in found[1:] if _keeps(op, classes, p))]
 
 
 def _keeps(op: Op, classes: AxisClasses, plan: GridSchedule) -> bool:
     """Whether a schedule is legal and leaves a thread few enough elements."""
-    tiles = {classes.of[arg, 0]: tile for arg, tile in zip(op.regions[0].args, plan.tile, strict=True)}
     try:
         _check_grid(op, plan)
     except ScheduleError:
         return False
+    blocks = (*op.regions[0].args, *free_steps(op.regions[0]))
+    tiles = {classes.of[arg, 0]: tile for arg, tile in zip(blocks, (*plan.tile, *plan.steps), strict=True)}
     room = plan.warps * LANES * MAX_ELEMS_PER_THREAD * 2
     return _largest(op.regions[0], classes, tiles, plan.chunk) <= room
 
@@ -213,6 +222,8 @@ def _check_grid(op: Op, plan: GridSchedule) -> None:
         written = _block(arg).block
         if written is not None and tile != written:
             raise ScheduleError(f"tile {tile} of `{arg.name}`, whose block is written as {written}")
+    if len(plan.steps) != len(free_steps(region)):
+        raise ScheduleError(f"{len(plan.steps)} steps for {len(free_steps(region))} loops without a written block")
     classes = grid_classes(op)
     wide = wide_classes(classes)
     if not wide:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkern.compiler.analysis.subscripts import are_apart, constant_positions, same_subscript
-from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.core import Op, Value, walk
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS
 from agentkern.compiler.passes.unsupported import UnsupportedError
 
 
@@ -32,6 +33,11 @@ class _Rule:
     earlier: Op
     later: Op
     gap: int
+
+
+def operations_inside(op: Op) -> list[Op]:
+    """The operations in an operation's regions."""
+    return [inner for region in op.regions for inner in walk(region.ops)]
 
 
 def walk_levels(ops: Sequence[Op], long: LongOps) -> Mapping[Op, int]:
@@ -61,7 +67,8 @@ def _dataflow(ops: Sequence[Op], long: LongOps, least: Mapping[Op, int]) -> dict
     levels: dict[Op, int] = {}
     known: dict[Value, int] = {}
     for op in ops:
-        level = max((known.get(v, 0) for v in op.operands), default=0)
+        read = [*op.operands, *(v for inner in operations_inside(op) for v in inner.operands)]
+        level = max((known.get(v, 0) for v in read), default=0)
         levels[op] = max(level, least.get(op, 0))
         for value in op.results:
             known[value] = levels[op] + long.is_sink(op)
@@ -71,6 +78,7 @@ def _dataflow(ops: Sequence[Op], long: LongOps, least: Mapping[Op, int]) -> dict
 def _rules(ops: Sequence[Op], long: LongOps) -> Iterator[_Rule]:
     constants = constant_positions(ops)
     accesses = [op for op in ops if op.name in ("load", "store")]
+    _check_regions(ops)
     users = _users(ops, long)
     for number, first in enumerate(accesses):
         for second in accesses[number + 1 :]:
@@ -78,6 +86,18 @@ def _rules(ops: Sequence[Op], long: LongOps) -> Iterator[_Rule]:
                 continue
             if not are_apart(first, second, constants):
                 yield from _pair(first, second, users, long)
+
+
+def _check_regions(ops: Sequence[Op]) -> None:
+    """Refuse a loop whose accesses would have to keep their place among others: it has no place of its own."""
+    for op in ops:
+        inside = [inner for inner in operations_inside(op) if inner.name in FIXED_OPERANDS]
+        others = [o for other in ops if other is not op for o in (other, *operations_inside(other))]
+        for one in inside:
+            for other in others:
+                same = other.name in FIXED_OPERANDS and other.operands[0] is one.operands[0]
+                if same and {one.name, other.name} != {"load"}:
+                    raise _no_order(one)
 
 
 def _pair(first: Op, second: Op, users: Mapping[Op, tuple[Op, ...]], long: LongOps) -> Iterator[_Rule]:

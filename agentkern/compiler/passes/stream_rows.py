@@ -16,8 +16,14 @@ from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, index_o
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.compiler.passes.grid_axes import chunk_of, grid_classes, sum_caps, wide_classes
-from agentkern.compiler.passes.stream_order import LongOps, walk_levels
+from agentkern.compiler.passes.grid_axes import (
+    RESIDENT_ELEMS,
+    chunk_of,
+    grid_classes,
+    sum_caps,
+    wide_classes,
+)
+from agentkern.compiler.passes.stream_order import LongOps, operations_inside, walk_levels
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
 
@@ -33,7 +39,7 @@ def _regroups(op: Op) -> bool:
 
 def _streamed_classes(op: Op, classes: AxisClasses) -> frozenset[int]:
     """The classes to stream. Errors: UnsupportedError for two in one value, and for regrouped ones."""
-    wide = frozenset(wide_classes(classes))
+    wide = frozenset(n for n in wide_classes(classes) if _has_length(classes, n) or not _is_nested(op, classes, n))
     for inner in walk(op.regions[0].ops) if len(wide) > 1 else ():
         if any(len(wide.intersection(classes.axes(v))) > 1 for v in inner.results if isinstance(v.type, TileType)):
             raise UnsupportedError(
@@ -54,6 +60,19 @@ def _no_code(op: Op) -> UnsupportedError:
     return UnsupportedError(
         f"`{op.name}` of an axis too long to keep on the chip", "make the axis a grid axis with `block=`", op.location
     )
+
+
+def _has_length(classes: AxisClasses, number: int) -> bool:
+    """Whether an axis is too long to keep, or as long as the run says."""
+    extent = classes.extents[number]
+    return not isinstance(extent, int) or extent > RESIDENT_ELEMS
+
+
+def _is_nested(grid: Op, classes: AxisClasses, number: int) -> bool:
+    """Whether a value inside a loop or choice has an axis of a class: a long column that a loop works on is kept."""
+    nested = [inner for op in grid.regions[0].ops for inner in operations_inside(op)]
+    values = [v for op in nested for v in (*op.operands, *op.results) if isinstance(v.type, TileType)]
+    return any(number in classes.axes(value) for value in values)
 
 
 class _Streams:
@@ -83,6 +102,13 @@ class _Streams:
         return next(number for number in self.classes.axes(value) if number in self.wide)
 
     def touches(self, op: Op) -> bool:
+        inside = [v for inner in operations_inside(op) for v in (*inner.operands, *inner.results)]
+        if any(self.is_long(v) for v in inside):
+            raise UnsupportedError(
+                "a value in a loop has an axis too long to keep on the chip",
+                "walk the axis with `ak.steps` too, or give it a static size",
+                op.location,
+            )
         return any(self.is_long(v) for v in (*op.operands, *op.results))
 
     def is_sink(self, op: Op) -> bool:
@@ -95,12 +121,17 @@ class _Streams:
             here = [op for op in self.region.ops if levels[op] == level]
             for op in here:
                 if not self.touches(op):
-                    operands = tuple(self.mapped.get(v, v) for v in op.operands)
-                    self.builder.ops.append(Op(op.spec, operands, op.attrs, op.results, op.regions, op.location))
+                    self.builder.ops.append(self.kept(op))
             sinks = [op for op in here if self.is_sink(op)]
             for number in dict.fromkeys(map(self.long_class, sinks)):
                 self.stream([op for op in sinks if self.long_class(op) == number], number)
         return Region(self.region.args, tuple(self.builder.ops))
+
+    def kept(self, op: Op) -> Op:
+        """A short operation, reading what streams have reduced."""
+        operands = tuple(self.mapped.get(v, v) for v in op.operands)
+        regions = tuple(Region(region.args, tuple(map(self.kept, region.ops))) for region in op.regions)
+        return Op(op.spec, operands, op.attrs, op.results, regions, op.location)
 
     def stream(self, sinks: list[Op], number: int) -> None:
         """One walk over the axis that serves all its sinks of a level."""

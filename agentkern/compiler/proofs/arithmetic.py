@@ -12,7 +12,7 @@ from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.dims import Dim, FloorDiv
-from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
@@ -36,7 +36,7 @@ def division_obligations(facts: KernelFacts) -> Iterator[Obligation]:
     for scope in facts.scopes:
         for op in scope.ops:
             if op.name in DIVISIONS and _is_integer(op):
-                yield _division(facts, scope, op)
+                yield _division(facts, scope.around(op), op)
 
 
 def _is_integer(op: Op) -> bool:
@@ -48,7 +48,7 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     operator = DIVISIONS[op.name]
     statement = f"the divisor{f' `{divisor.name}`' if divisor.name else ''} of `{operator}` is never 0"
     form = scope.forms.form(divisor)
-    known = scope.forms.facts.positive(block.extent for block in scope.blocks)
+    known = scope.forms.facts.positive(block.length for block in scope.blocks)
     shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form))
     shown = shown or _replaces_zero(facts, scope, divisor)
     if form is None:
@@ -110,10 +110,15 @@ def _extent_divisors(facts: KernelFacts) -> list[Dim]:
             extents += param.type.shape
     for scope in facts.scopes:
         extents += [block.extent for block in scope.blocks]
+        extents += [e for op in scope.ops for arg in _blocks_of(op) for e in (arg.first, arg.extent)]
         extents += [e for op in scope.ops if isinstance(e := op.attrs.get("extent"), Dim)]
     for extent in extents:
         _collect_divisors(extent, found)
     return list(found)
+
+
+def _blocks_of(op: Op) -> list[BlockType]:
+    return [arg.type for region in op.regions for arg in region.args if isinstance(arg.type, BlockType)]
 
 
 def _collect_divisors(extent: Form, found: dict[Dim, None]) -> None:
@@ -218,6 +223,7 @@ def run_alignment(facts: Facts, access: Access) -> int:
             step = 0 if index.block.block is None else index.block.block
             if blocks.has_one(index.block):
                 step = 0
+            step = math.gcd(step, facts.divisor(facts.simplify(index.block.first)))
         common = math.gcd(common, step * facts.divisor(facts.simplify(stride)))
     return math.gcd(common, widest) if common else widest
 

@@ -29,7 +29,7 @@ def bounds_obligations(facts: KernelFacts) -> Iterator[Obligation]:
         for access in scope.accesses:
             for axis, index in enumerate(access.axes):
                 if index.text != ":":
-                    yield _obligation(facts, scope, access, axis, index)
+                    yield _obligation(facts, scope.around(access.op), access, axis, index)
 
 
 def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, index: AxisIndex) -> Obligation:
@@ -57,11 +57,11 @@ def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, ind
 
 def _shown(scope: Scope, access: Access, axis: int, index: AxisIndex) -> bool:
     extent = access.type.shape[axis]
-    if index.block is not None and index.block.extent == extent:
+    if index.block is not None and index.block.extent == extent and index.block.first == 0:
         return True
     known = present_facts(scope, access, axis)
     if index.block is not None and not access.masked:
-        return known.at_most(index.block.extent, extent)
+        return known.nonnegative(index.block.first) and known.at_most(index.block.extent, extent)
     if index.kind == "range" and not known.at_most(index.low, index.high):
         return False
     low, high = (index.low, index.high)
@@ -80,7 +80,7 @@ def _follows(known: Facts, access: Access, form: Form) -> bool:
 
 def present_facts(scope: Scope, access: Access, axis: int) -> Facts:
     """Facts that hold where the access touches an element: its grid has blocks and no other axis is empty."""
-    needed: list[Form] = [block.extent for block in scope.blocks]
+    needed: list[Form] = [block.length for block in scope.blocks]
     for other, index in enumerate(access.axes):
         if other != axis and index.kind == "range":
             needed.append(dims.add(index.high, dims.mul(index.low, -1)))

@@ -30,7 +30,7 @@ class Box:
 
 def box_of(scope: Scope, store: Access) -> Box | None:
     """The box that a store fills; None where none is known."""
-    return None if store in scope.conditional or store.masked else _Sweep(scope).box(store)
+    return None if store in scope.conditional or store.masked else _Sweep(scope.around(store.op)).box(store)
 
 
 def interleaved_boxes(scope: Scope, stores: Sequence[Access]) -> Iterator[Box]:
@@ -51,7 +51,7 @@ def interleaved_boxes(scope: Scope, stores: Sequence[Access]) -> Iterator[Box]:
                 first = group[start]
                 moving = replace(first.axes[axis], low=dims.add(first.axes[axis].low, Dim((((_TURN,), 1),))))
                 axes = (*first.axes[:axis], moving, *first.axes[axis + 1 :])
-                box = _Sweep(scope, {_TURN: count}).box(replace(first, axes=axes))
+                box = _Sweep(scope.around(first.op), {_TURN: count}).box(replace(first, axes=axes))
                 if box is not None:
                     yield box
 
@@ -68,17 +68,22 @@ class _Sweep:
 
     def __init__(self, scope: Scope, more: Mapping[Atom, Form] = MappingProxyType({})) -> None:
         self.scope = scope
+        varying = [n for block in scope.blocks for n in blocks.block_facts(block)]
+        self.varying = {*varying, *scope.forms.data, *scope.forms.derived}
+        self.fixed = [b for b in scope.blocks if self.is_fixed(b)]
         self.counts: dict[Atom, Form] = {
-            Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in scope.blocks if b.block is not None
+            Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in self.fixed if b.block is not None
         }
-        self.counts.update({Symbol(blocks.at_name(b)): b.extent for b in scope.blocks})
+        self.counts.update({Symbol(blocks.at_name(b)): b.extent for b in self.fixed if b.first == 0})
         self.counts.update(more)
         self.names: dict[Atom, str] = {Symbol(blocks.ordinal_name(b)): b.name for b in scope.blocks}
         self.names.update({Symbol(blocks.at_name(b)): b.name for b in scope.blocks})
         self.spent: list[str] = []
-        varying = [n for block in scope.blocks for n in blocks.block_facts(block)]
-        self.varying = {*varying, *scope.forms.data, *scope.forms.derived}
         self.exact = True
+
+    def is_fixed(self, block: BlockType) -> bool:
+        """Whether the axis has one range for every block and step."""
+        return self.varying.isdisjoint([*dims.symbols(block.first), *dims.symbols(block.extent)])
 
     def box(self, store: Access) -> Box | None:
         """Give every axis its range; axes that divide one number are taken together."""
@@ -88,8 +93,10 @@ class _Sweep:
             if index.kind == "data":
                 return None
             if index.block is not None:
+                if index.block not in self.fixed:
+                    return None
                 self.spent.append(index.block.name)
-                sides[axis] = (0, index.block.extent)
+                sides[axis] = (index.block.first, index.block.extent)
             elif index.kind == "range":
                 sides[axis] = (index.low, index.high)
             else:
@@ -100,13 +107,13 @@ class _Sweep:
             if side is None:
                 return None
             sides[axis] = side
-        if len(set(self.spent)) != len(self.spent):
+        if len(set(self.spent)) != len(self.spent) or len(self.fixed) != len(self.scope.blocks):
             return None
         return Box(tuple(sides[axis] for axis in range(len(store.axes))), self._needs(), self.exact)
 
     def _needs(self) -> tuple[Form, ...]:
         """Extents without which the store never runs, and quotients that no axis shows."""
-        idle = [b.extent for b in self.scope.blocks if b.name not in self.spent and not _exists(b)]
+        idle = [b.length for b in self.scope.blocks if b.name not in self.spent and not _exists(b)]
         hidden = [n for atom, n in self.counts.items() if isinstance(atom, FloorDiv) and str(atom) not in self.spent]
         return (*idle, *hidden)
 
@@ -162,7 +169,7 @@ class _Sweep:
 
 
 def _exists(block: BlockType) -> bool:
-    return isinstance(block.extent, int) and block.extent > 0
+    return isinstance(block.length, int) and block.length > 0
 
 
 def _remainder(form: Form) -> FloorDiv | None:

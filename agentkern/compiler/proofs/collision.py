@@ -60,12 +60,13 @@ class _Meeting:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.facts = scope.forms.facts
-        self.block_of = {n: block.name for block in scope.blocks for n in blocks.block_facts(block)}
+        self.block_of = {n: block.name for block in scope.present for n in blocks.block_facts(block)}
+        self.bases = {block.name: block.first for block in scope.present}
         self.varying = {*self.block_of, *scope.forms.data, *scope.forms.derived}
         self.settled: set[str] = set()
         self.equal_atoms: set[Atom] = set()
         self.first: Access | None = None
-        for block in scope.blocks:
+        for block in scope.present:
             if blocks.has_one(block) or self.facts.at_most(blocks.count(block), 1):
                 self.settled.add(block.name)
 
@@ -121,7 +122,8 @@ class _Meeting:
     def _learn(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Use one axis' equation; whether it settled anything new."""
         if x.kind == "block" and y.kind == "block":
-            return x.block is not None and x.block == y.block and self._new(x.block.name)
+            same = x.block is not None and x.block == y.block and self._is_equal(x.block.first)
+            return same and x.block is not None and self._new(x.block.name)
         if x.kind == "range" or y.kind == "range" or "data" in (x.kind, y.kind):
             return False
         if "block" in (x.kind, y.kind):
@@ -132,7 +134,7 @@ class _Meeting:
         """A block's indices meet its own `.start` in that block only."""
         whole, single = (x, y) if x.kind == "block" else (y, x)
         block = whole.block
-        if block is None or block.block is None:
+        if block is None or block.block is None or not self._is_equal(block.first):
             return False
         first = blocks.start(block)
         inside = self.facts.at_most(first, single.low) and self.facts.at_most(single.high, blocks.end(block))
@@ -149,10 +151,23 @@ class _Meeting:
         if isinstance(value, int) or value in self.equal_atoms:
             return True
         if isinstance(value, Symbol):
-            return value.name not in self.varying or self.block_of.get(value.name) in self.settled
+            settled = value.name not in self.varying or self.block_of.get(value.name) in self.settled
+            return settled or self._is_same_data(value.name)
         if isinstance(value, FloorDiv):
             return self._is_equal(value.numerator) and self._is_equal(value.denominator)
         return all(self._is_equal(a) for m, _ in value.terms for a in m)
+
+    def _is_same_data(self, name: str) -> bool:
+        """Whether a value has one meaning in both runs: a choice of such, an element of an input at such a place."""
+        cases = self.facts.fact(name).cases
+        if cases:
+            return all(self._is_equal(case) for case in cases)
+        origin = self.scope.forms.origins.get(name)
+        if origin is None or "@" in name or origin.attrs.get("masked"):
+            return False
+        read = access_of(origin, self.scope.forms)
+        scalars = all(index.kind == "scalar" and not index.spread for index in read.axes)
+        return read.type.access == "in" and scalars and all(self._is_equal(index.low) for index in read.axes)
 
     def _learn_digits(self, form: Form) -> bool:
         digits = self._digits(form)
@@ -161,7 +176,9 @@ class _Meeting:
         for digit in digits:
             self.equal_atoms.add(digit.atom)
             if isinstance(digit.atom, Symbol) and digit.atom.name in self.block_of:
-                self.settled.add(self.block_of[digit.atom.name])
+                name = self.block_of[digit.atom.name]
+                if digit.atom.name.endswith(".ordinal") or self._is_equal(self.bases[name]):
+                    self.settled.add(name)
             elif isinstance(digit.atom, Symbol):
                 self._learn_distinct(digit.atom.name)
         return True
@@ -194,7 +211,7 @@ class _Meeting:
 
     def _span(self, atom: Atom) -> Form | None:
         if isinstance(atom, Symbol):
-            for block in self.scope.blocks:
+            for block in self.scope.present:
                 if atom.name == blocks.ordinal_name(block):
                     return self.facts.simplify(dims.add(blocks.count(block), -1))
         bounds = self.facts.atom_interval(atom)
@@ -207,7 +224,7 @@ class _Meeting:
         return any(self._is_ascending(order) for order in itertools.permutations(digits))
 
     def _is_ascending(self, digits: tuple[Digit, ...]) -> bool:
-        facts = self.facts.positive(block.extent for block in self.scope.blocks)
+        facts = self.facts.positive(block.length for block in self.scope.present)
         reach: Form | None = 0
         for digit in digits:
             if reach is None:
@@ -239,5 +256,5 @@ def _term(monomial: tuple[Atom, ...], coefficient: int) -> Form:
 def _sides(index: AxisIndex) -> tuple[Form, Form]:
     """Bounds of an index set over all blocks, or in terms of the block's number."""
     if index.block is not None:
-        return (0, index.block.extent)
+        return (index.block.first, index.block.extent)
     return (index.low, index.high)

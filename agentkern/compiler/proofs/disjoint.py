@@ -63,9 +63,9 @@ def _open(scope: Scope, access: Access, others: Sequence[Access], *, same_block:
     """Accesses that may meet `access`; with `same_block` a meeting in one block is no matter."""
     if same_block:
         own = _block_axes(access)
-        others = [other for other in others if not _settles(scope, own & _block_axes(other))]
+        others = [o for o in others if not _settles(scope.around(o.op, access.op), own & _block_axes(o))]
     allowed = ("never", "same block") if same_block else ("never",)
-    return [other for other in others if meeting(scope, other, access) not in allowed]
+    return [o for o in others if meeting(scope.around(o.op, access.op), o, access) not in allowed]
 
 
 def _block_axes(access: Access) -> frozenset[tuple[int, str]]:
@@ -113,7 +113,8 @@ def _reads_apart(facts: KernelFacts, scope: Scope, load: Access, stores: Sequenc
     )
 
 
-def _case(facts: KernelFacts, scope: Scope, first: Access, second: Access, *, other_block: bool) -> Case:
+def _case(facts: KernelFacts, outer: Scope, first: Access, second: Access, *, other_block: bool) -> Case:
+    scope = outer.around(first.op, second.op)
     return Case(
         lambda: _violation(facts, scope, first, second, other_block=other_block),
         lambda values: _describe(facts, scope, first, second, values),
@@ -155,7 +156,7 @@ def _holds(index: AxisIndex, place: Form, marks: Mapping[str, Form]) -> list[Cla
         return [
             (at_most(first, place),),
             (less(place, dims.add(first, index.block.block)),),
-            (less(place, index.block.extent),),
+            (less(place, dims.substitute(index.block.extent, marks)),),
         ]
     low, high = dims.substitute(index.low, marks), dims.substitute(index.high, marks)
     return [(at_most(low, place),), (less(place, high),)]

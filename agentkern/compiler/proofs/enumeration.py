@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import BlockType, TensorType
 from agentkern.compiler.proofs.violation import number, size_unknowns
@@ -27,7 +28,7 @@ class Unwritten:
 
 def first_unwritten(facts: KernelFacts, tensor: Value, scopes: Sequence[Scope]) -> Unwritten | bool:
     """An element that is not written; True where enumeration proves there is none; False where it decides nothing."""
-    stores = [(scope, a) for scope in scopes for a in scope.accesses if a.writes and a.tensor is tensor]
+    stores = [(s.around(a.op), a) for s in scopes for a in s.accesses if a.writes and a.tensor is tensor]
     if any(not _is_plain(scope, store) for scope, store in stores):
         return False
     budget = MAX_VISITS
@@ -46,9 +47,12 @@ def first_unwritten(facts: KernelFacts, tensor: Value, scopes: Sequence[Scope]) 
 
 
 def _is_plain(scope: Scope, store: Access) -> bool:
-    """Whether the store runs once per block and its indices depend on nothing but blocks and sizes."""
-    forms = scope.forms
-    return store not in scope.conditional and not store.masked and not (forms.data or forms.derived or forms.scalars)
+    """Whether the store runs once per block and step, and its indices depend on nothing but those and sizes."""
+    forms, around = scope.forms, scope.blocks
+    names = {name for block in around for name in blocks.block_facts(block)}
+    fixed = all(names.isdisjoint([*dims.symbols(b.first), *dims.symbols(b.extent)]) for b in around)
+    plain = fixed and store not in scope.conditional and not store.masked
+    return plain and not (forms.data or forms.derived or forms.scalars)
 
 
 def _settings(facts: KernelFacts) -> Iterator[dict[str, int]]:
@@ -109,11 +113,11 @@ def _block_values(present: Sequence[BlockType], numbers: Sequence[int], sizes: M
     found: dict[str, int] = {}
     for block, ordinal in zip(present, numbers, strict=True):
         if block.block is None:
-            found[blocks.at_name(block)] = ordinal
+            found[blocks.at_name(block)] = number(block.first, sizes) + ordinal
             found[block.name] = 1
             continue
         found[blocks.ordinal_name(block)] = ordinal
-        found[block.name] = min(block.block, number(block.extent, sizes) - ordinal * block.block)
+        found[block.name] = min(block.block, number(block.length, sizes) - ordinal * block.block)
     return found
 
 
@@ -124,5 +128,5 @@ def _indices(index: AxisIndex, values: Mapping[str, int]) -> range:
     if block.block is None:
         place = values[blocks.at_name(block)]
         return range(place, place + 1)
-    first = values[blocks.ordinal_name(block)] * block.block
+    first = number(block.first, values) + values[blocks.ordinal_name(block)] * block.block
     return range(first, first + values[block.name])

@@ -19,7 +19,7 @@ def extent_obligations(facts: KernelFacts) -> Iterator[Obligation]:
     for scope in facts.scopes:
         for op in scope.ops:
             for axis, least in _needs(op):
-                yield _obligation(facts, scope, op, axis, least)
+                yield _obligation(facts, scope.around(op), op, axis, least)
 
 
 def _needs(op: Op) -> list[tuple[int, int]]:
@@ -39,7 +39,7 @@ def _obligation(facts: KernelFacts, scope: Scope, op: Op, axis: int, least: int)
     type_ = op.operands[0].type
     assert isinstance(type_, TileType)
     extent: Form = type_.shape[axis]
-    known = scope.forms.facts.positive(block.extent for block in scope.blocks)
+    known = scope.forms.facts.positive(block.length for block in scope.blocks)
     missing = dims.add(least - 1, dims.mul(extent, -1))
     many = "an element" if least == 1 else f"{least} elements"
 

@@ -32,7 +32,7 @@ def scatter_obligations(facts: KernelFacts) -> Iterator[Obligation]:
     for scope in facts.scopes:
         for access in scope.accesses:
             if access.op.name == "store" and any(index.spread for index in access.axes):
-                yield _obligation(scope, access)
+                yield _obligation(scope.around(access.op), access)
 
 
 def _obligation(scope: Scope, store: Access) -> Obligation:
@@ -105,7 +105,7 @@ def _span(scope: Scope, facts: Facts, name: str) -> Form | None:
     """By how much two values of a symbol in one block differ at most."""
     for block in scope.blocks:
         if name.startswith(f"{blocks.at_name(block)}@"):
-            return dims.add(block.extent if block.block is None else block.block, -1)
+            return dims.add(block.length if block.block is None else block.block, -1)
     known = facts.symbol_interval(name)
     return None if known.low is None or known.high is None else known.high - known.low
 

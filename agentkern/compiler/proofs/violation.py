@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from agentkern.compiler.analysis import blocks
@@ -119,12 +120,15 @@ def size_unknowns(facts: KernelFacts) -> list[Unknown]:
     return found
 
 
-def block_unknowns(block: BlockType, mark: str = "") -> list[Unknown]:
+def block_unknowns(
+    block: BlockType, mark: str = "", shared: Mapping[str, Form] = MappingProxyType({})
+) -> list[Unknown]:
     """The numbers of one block of an axis; `mark` tells a second block's names from the first's.
 
-    The block's number is required, its present extent and one of its indices follow from that.
+    The block's number is required, its present extent and one of its indices follow from that. `shared`: other names of
+    the same run, which a loop's bounds may mention.
     """
-    marks = {name: dims.symbol(name + mark) for name in blocks.block_facts(block)}
+    marks = {**shared, **{name: dims.symbol(name + mark) for name in blocks.block_facts(block)}}
     found: list[Unknown] = []
     for name, fact in blocks.block_facts(block).items():
         if name == block.name and (block.block is None or isinstance(block.current, int)):
@@ -168,13 +172,15 @@ def marked_names(scope: Scope, mark: str) -> dict[str, Form]:
     """How the symbols of one run of a scope are called in another: `name` plus the mark."""
     if not mark:
         return {}
-    names = [n for block in scope.blocks for n in blocks.block_facts(block)]
+    names = [n for block in scope.present for n in blocks.block_facts(block)]
     return {name: dims.symbol(name + mark) for name in (*names, *scope.forms.derived, *scope.forms.data)}
 
 
 def scope_unknowns(scope: Scope, mark: str = "") -> list[Unknown]:
     """Unknowns of one run of a scope: its blocks and its values."""
-    return [u for block in scope.blocks for u in block_unknowns(block, mark)] + value_unknowns(scope, mark)
+    shared = marked_names(scope, mark)
+    found = [u for block in scope.present for u in block_unknowns(block, mark, shared)]
+    return found + value_unknowns(scope, mark)
 
 
 def make_violation(

@@ -28,7 +28,7 @@ def block_number(block: BlockType, values: Mapping[str, int], mark: str = "") ->
 def blocks_of(scope: Scope, values: Mapping[str, int], mark: str = "") -> dict[str, int]:
     """The numbers of a grid's blocks by variable."""
     found: dict[str, int] = {}
-    for block in scope.blocks:
+    for block in scope.present:
         number = block_number(block, values, mark)
         if number is not None:
             found[blocks.label(block)] = number
@@ -37,7 +37,7 @@ def blocks_of(scope: Scope, values: Mapping[str, int], mark: str = "") -> dict[s
 
 def spelled_blocks(scope: Scope, numbers: Mapping[str, int]) -> str:
     """`t = 5, block h = 1`: an index where the compiler sizes the block or the block is one index, else its number."""
-    single = {blocks.label(b) for b in scope.blocks if b.block in (None, 1)}
+    single = {blocks.label(b) for b in scope.present if b.block in (None, 1)}
     return ", ".join(f"{name} = {n}" if name in single else f"block {name} = {n}" for name, n in numbers.items())
 
 

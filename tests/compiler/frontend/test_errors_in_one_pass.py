@@ -28,7 +28,7 @@ def test_nothing_follows_from_an_unknown_name():
 
 def test_a_rejected_loop_hides_what_it_would_bind_and_write():
     body = "for t in ak.steps(T):\n    y = x[t, :]\n    out[t, :] = y\nz = y + 1"
-    assert codes(lower(text_of(SIGNATURE, body))) == ["AK601"]
+    assert codes(lower(text_of(SIGNATURE, body))) == ["AK110"]
 
 
 def test_a_store_of_a_rejected_value_counts_as_written():

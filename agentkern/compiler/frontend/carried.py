@@ -1,0 +1,166 @@
+"""Values that live through a region: names bound before a loop or a choice and rebound in it.
+
+A name that holds a tile, or a tuple of tiles, is carried. One that holds something else is carried by nobody: read in
+the region as it stood before, its new value would have to be; read after the region, it has no value.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agentkern.compiler.frontend.conversion import broadcast, is_compile_time, weak_tile
+from agentkern.compiler.frontend.lowering import Lowering, RegionState
+from agentkern.compiler.frontend.source import Located
+from agentkern.compiler.frontend.values import POISON, FrontValue, Number, Poison, Tile, Tuple, describe, type_text
+from agentkern.compiler.ir.core import Builder, Op, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A name with its value before the region, and that value's tiles."""
+
+    name: str
+    before: FrontValue
+    tiles: tuple[Tile, ...]
+
+
+def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
+    """Every name that statements bind, in order."""
+    found = (
+        node.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _leaves(value: FrontValue) -> Iterator[FrontValue]:
+    if isinstance(value, Tuple):
+        for item in value.items:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def carried_names(lw: Lowering, names: Sequence[str]) -> tuple[Carried, ...]:
+    """Of the names that a region binds, those that hold tiles before it."""
+    own = lw.grid is None or bool(lw.calls)
+    found: list[Carried] = []
+    for name in names:
+        if name not in lw.scopes[-1] or not (own or (lw.grid is not None and name in lw.grid.bound)):
+            continue
+        value = lw.scopes[-1][name]
+        tiles = [leaf for leaf in _leaves(value) if isinstance(leaf, Tile) and not leaf.weak]
+        if tiles and len(tiles) == sum(1 for _ in _leaves(value)):
+            found.append(Carried(name, value, tuple(tiles)))
+    return tuple(found)
+
+
+def rebuilt(value: FrontValue, tiles: Iterator[Value]) -> FrontValue:
+    """A carried value with other tiles in the places of its own."""
+    if isinstance(value, Tuple):
+        return Tuple(tuple(rebuilt(item, tiles) for item in value.items))
+    return Tile(next(tiles))
+
+
+class RegionBody:
+    """A region being lowered: `with RegionBody(lw) as region: ...`, then `region.ops`.
+
+    Inside it names are bound as anywhere; after it they mean again what they meant before.
+    """
+
+    def __init__(self, lw: Lowering) -> None:
+        self.lw = lw
+        self.state = RegionState()
+        self.names: dict[str, FrontValue] = {}
+        self.builder = Builder(lw.builder.table)
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """What was emitted."""
+        return tuple(self.builder.ops)
+
+    def __enter__(self) -> RegionBody:
+        lw = self.lw
+        self.before = dict(lw.scopes[-1])
+        self.outer, self.regions = lw.builder, lw.regions
+        self.builder = lw.builder = lw.builder.nested()
+        lw.regions = (*lw.regions, self.state)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        lw = self.lw
+        self.names = dict(lw.scopes[-1])
+        lw.builder, lw.regions = self.outer, self.regions
+        lw.scopes[-1].clear()
+        lw.scopes[-1].update(self.before)
+
+
+def matched(lw: Lowering, carried: Carried, after: FrontValue, node: Located) -> list[Value] | None:
+    """The tiles of a carried value's new value; None if it was rejected already. Errors: AK421."""
+    if any(isinstance(leaf, Poison) for leaf in _leaves(after)):
+        return None
+    found: list[Value] = []
+    if not _match(lw, carried.before, after, node, found):
+        lw.fail("AK421", node, name=carried.name, before=_shown(carried.before), after=_shown(after))
+    return found
+
+
+def _match(lw: Lowering, before: FrontValue, after: FrontValue, node: Located, found: list[Value]) -> bool:
+    if isinstance(before, Tuple):
+        if not isinstance(after, Tuple) or len(after.items) != len(before.items):
+            return False
+        return all(_match(lw, a, b, node, found) for a, b in zip(before.items, after.items, strict=True))
+    assert isinstance(before, Tile)
+    if is_compile_time(after) and _takes(before, after):
+        after = broadcast(lw, weak_tile(lw, after, before.dtype, node), before.shape, node)
+    if not isinstance(after, Tile) or after.type != before.type:
+        return False
+    found.append(after.value)
+    return True
+
+
+def _takes(tile: Tile, value: FrontValue) -> bool:
+    """Whether a number is of the tile's kind."""
+    if not isinstance(value, Number):
+        return True
+    is_bool = isinstance(value.value, bool)
+    return is_bool == (tile.dtype.kind == "bool") and (tile.dtype.is_float or not isinstance(value.value, float))
+
+
+def _shown(value: FrontValue) -> str:
+    if isinstance(value, Tuple):
+        return f"({', '.join(_shown(item) for item in value.items)})"
+    return type_text(value.type) if isinstance(value, Tile) else describe(value)
+
+
+def end_names(
+    lw: Lowering, region: RegionBody, names: Sequence[str], carried: Sequence[Carried], node: ast.For
+) -> None:
+    """What a loop leaves of the names that it binds, but for carried ones: nothing. Errors: AK420, reported."""
+    kept = {c.name for c in carried}
+    for name in names:
+        if name in kept or name not in region.names:
+            continue
+        before, after = lw.scopes[-1].get(name), region.names[name]
+        if before == after and before is not None:
+            continue
+        if name in region.state.read and isinstance(before, Number) and isinstance(after, Tile | Number):
+            found = lw.diagnostic("AK420", node.target, name=name, hint_text=_first_value(before, after))
+            lw.diagnostics.append(found)
+            lw.bind(name, POISON)
+            continue
+        lw.scopes[-1].pop(name, None)
+        lw.ended_in_loop.add(name)
+
+
+def _first_value(before: Number, after: Tile | Number) -> str:
+    if isinstance(after, Number):
+        dtype = {bool: "bool", int: "i32", float: "f32"}[type(after.value)]
+        return f"begin with `ak.full((), {before.value!r}, ak.{dtype})`"
+    shape = ", ".join(str(extent).replace("%", "") for extent in after.shape)
+    comma = "," if len(after.shape) == 1 else ""
+    return f"begin with `ak.full(({shape}{comma}), {before.value!r}, ak.{after.dtype.name})`"

@@ -1,0 +1,129 @@
+"""`ak.steps`: carried names, bounds, and when a step's block must be written."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.loop_ops import loop_parts
+from agentkern.compiler.ir.parser import parse_kernel
+from agentkern.compiler.ir.printer import print_kernel
+from tests.compiler.frontend.kernels import accepted, codes, lower, text_of
+
+SIGNATURE = "x: ak.In[ak.f32, T, N], n: ak.In[ak.i32, T], c: ak.i32, out: ak.Out[ak.f32, T]"
+BEFORE = """for t in ak.grid(T):
+    acc = ak.zeros((t,), ak.f32)
+    top = ak.full((t,), -ak.inf, ak.f32)
+    count = ak.zeros((t,), ak.i32)
+    number = 0.0
+"""
+AFTER = "\n    out[t] = acc + top + count.to(ak.f32)"
+
+
+def text_with(loop: str, after: str = AFTER) -> str:
+    """A kernel with a loop in it, over blocks `t` of rows."""
+    return text_of(SIGNATURE, BEFORE + "\n".join(f"    {line}" for line in loop.splitlines()) + after)
+
+
+def loop_of(text: str) -> Op:
+    kernel = accepted(text)
+    assert print_kernel(parse_kernel(print_kernel(kernel))) == print_kernel(kernel)
+    return next(op for op in kernel.body[0].regions[0].ops if op.name == "loop")
+
+
+FREE = [
+    "top = ak.maximum(top, ak.max(x[t, k], axis=1))",
+    "top = ak.minimum(ak.min(x[t, k], axis=1), top)",
+    "top = ak.maximum(top, ak.absmax(x[t, k], axis=1))",
+    "count = count + ak.sum(x[t, k] > 0, axis=1)",
+    "top = ak.maximum(acc, 1.0)",
+    "top = acc * 2.0",
+    "for j in ak.steps(ak.each(3)):\n    count = count + ak.sum(x[t, k] > 0, axis=1)",
+    "y = x[t, k] * 2.0\ntop = ak.maximum(top, ak.max(y, axis=1))",
+]
+BOUND = [
+    "acc = acc + ak.max(x[t, k], axis=1)",
+    "acc = acc * 0.5 + 1.0",
+    "acc = acc + 1.0",
+    "count = count + 1",
+    "top = ak.maximum(top, ak.max(x[t, k], axis=1) + 1.0)",
+    "top = ak.maximum(top, ak.max(x[t, k] + top[:, None], axis=1))",
+    "top = ak.maximum(top, ak.max(x[t, k], axis=1))\nacc = top",
+    "top = ak.maximum(top, ak.max(x[t, k], axis=1))\ncount = count + ak.sum(x[t, k] > top[:, None], axis=1)",
+    "top = ak.max(x[t, k], axis=1)",
+    "count = count + ak.sum(count[:, None] + k.index[None, :].to(ak.i32), axis=1)",
+    "count = count - ak.sum(x[t, k] > 0, axis=1)",
+    "acc, top = top, acc",
+]
+
+
+@pytest.mark.parametrize("update", FREE)
+def test_a_free_update_needs_no_block(update: str):
+    loop_of(text_with("for k in ak.steps(N):\n" + "\n".join(f"    {line}" for line in update.splitlines())))
+
+
+@pytest.mark.parametrize("update", BOUND)
+def test_any_other_update_asks_for_the_block_and_takes_it(update: str):
+    body = "\n".join(f"    {line}" for line in update.splitlines())
+    found = lower(text_with(f"for k in ak.steps(N):\n{body}"))
+    assert set(codes(found)) == {"AK422"}
+    assert "block=128" in found.diagnostics[0].fixes[0].edits[0].text
+    loop_of(text_with(f"for k in ak.steps(N, block=128):\n{body}"))
+
+
+def test_a_float_sum_over_a_free_step_is_rejected_where_it_stands():
+    assert codes(lower(text_with("for k in ak.steps(N):\n    acc = acc + ak.sum(x[t, k], axis=1)"))) == ["AK403"]
+
+
+def test_a_reduction_of_a_free_step_that_goes_elsewhere_is_rejected():
+    loop = "for k in ak.steps(N):\n    out[t] = ak.max(x[t, k], axis=1)"
+    assert codes(lower(text_with(loop, "\n    out[t] = acc"))) == ["AK403"]
+
+
+def test_only_names_bound_before_are_carried():
+    parts = loop_parts(
+        loop_of(text_with("for k in ak.steps(N, block=8):\n    y = x[t, k]\n    acc = acc + ak.sum(y, axis=1)"))
+    )
+    assert [arg.name for arg in parts.args] == ["acc"]
+
+
+def test_bounds_of_the_run_are_operands():
+    parts = loop_parts(loop_of(text_with("for k in ak.steps(c, N, block=8):\n    acc = acc + 1.0")))
+    assert parts.low is not None
+    assert parts.high is None
+    assert str(parts.type.first) == "%k.lo"
+
+
+def test_a_tuple_of_tiles_is_carried():
+    loop = "pair = (acc, top)\nfor k in ak.steps(ak.each(N)):\n    pair = (pair[1], pair[0] + x[t, k])\nacc, top = pair"
+    assert len(loop_of(text_with(loop)).results) == 2
+
+
+WRONG = [
+    ("for k in ak.steps(N, block=8):\n    y = x[t, k]\nacc = ak.sum(y, axis=1)", ["AK201"]),
+    ("for k in ak.steps(N, block=8):\n    number = number + 1.0", ["AK420"]),
+    ("for k in ak.steps(N, block=8):\n    number = number + ak.sum(x[t, k], axis=1)", ["AK420"]),
+    ("for k in ak.steps(N, block=8):\n    acc = acc[:, None]", ["AK421"]),
+    ("for k in ak.steps(N, block=8):\n    acc = count", ["AK421"]),
+    ("pair = (acc,)\nfor k in ak.steps(N, block=8):\n    pair = (*pair, top)", ["AK421"]),
+    ("for k in ak.steps(N, block=n):\n    acc = acc + 1.0", ["AK218"]),
+    ("for k in ak.steps(N, block=0):\n    acc = acc + 1.0", ["AK121"]),
+    ("for k in ak.steps(ak.each(N), block=2):\n    acc = acc + 1.0", ["AK121"]),
+    ("for k in ak.steps():\n    acc = acc + 1.0", ["AK122"]),
+    ("for k in ak.steps(1, 2, 3):\n    acc = acc + 1.0", ["AK122"]),
+    ("for k in ak.steps(N, size=2):\n    acc = acc + 1.0", ["AK122"]),
+    ("for k, j in ak.steps(N, block=2):\n    acc = acc + 1.0", ["AK121"]),
+    ("for k in ak.steps(acc):\n    acc = acc + 1.0", ["AK215"]),
+    ("for k in ak.steps(1.5):\n    acc = acc + 1.0", ["AK215"]),
+    ("for k in ak.steps(N):\n    count = count + k.ordinal.to(ak.i32)", ["AK401"]),
+    ("for k in ak.steps(N, block=8):\n    acc = acc + wrong", ["AK201"]),
+]
+
+
+@pytest.mark.parametrize(("loop", "expected"), WRONG)
+def test_a_wrong_loop_is_rejected(loop: str, expected: list[str]):
+    assert codes(lower(text_with(loop))) == expected
+
+
+def test_a_number_that_no_step_reads_first_may_be_bound_anew():
+    loop_of(text_with("for k in ak.steps(N, block=8):\n    number = 2.0\n    acc = acc + number"))

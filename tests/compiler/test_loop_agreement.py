@@ -1,0 +1,174 @@
+"""Interpreter and simulator agree bit for bit over loops in order: carried values, bounds, stores, free blocks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.compiler.agreement import disagreements
+
+Sizes = dict[str, int]
+
+KERNELS: dict[str, tuple[str, list[tuple[Sizes, Sizes]]]] = {
+    "running_sum": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T]):
+    for t in ak.grid(T):
+        acc=ak.zeros((t,),ak.f32)
+        for k in ak.steps(N, block=64):
+            acc = acc + ak.sum(x[t,k],axis=1)
+        o[t]=acc
+""",
+        [({}, {"T": 3, "N": n}) for n in (0, 64, 200)],
+    ),
+    "linear_scan": (
+        """\
+def k(a: ak.In[ak.f32,N,H], b: ak.In[ak.f32,N,H], o: ak.Out[ak.f32,N,H], z: ak.Out[ak.f32,H]):
+    for h in ak.grid(H):
+        s=ak.zeros((h,),ak.f32)
+        for t in ak.steps(ak.each(N)):
+            s = a[t,h]*s + b[t,h]
+            o[t,h]=s
+        z[h]=s
+""",
+        [({"H": h}, {"N": n}) for h, n in ((5, 0), (300, 17))],
+    ),
+    "online_softmax": (
+        """\
+def k(x: ak.In[ak.bf16,T,N], o: ak.Out[ak.f32,T,N], l: ak.Out[ak.f32,T]):
+    for t in ak.grid(T):
+        top=ak.full((t,),-ak.inf,ak.f32)
+        total=ak.zeros((t,),ak.f32)
+        for c in ak.steps(N, block=128):
+            v=x[t,c].to(ak.f32)
+            new=ak.maximum(top, ak.max(v,axis=1))
+            safe=ak.where(new>-ak.inf,new,0.0)
+            total=total*ak.exp(top-safe)+ak.sum(ak.exp(v-safe[:,None]),axis=1)
+            top=new
+        l[t]=ak.log(total)+top
+        for c in ak.steps(N):
+            o[t,c]=ak.exp(x[t,c].to(ak.f32)-top[:,None])/total[:,None]
+""",
+        [({}, {"T": t, "N": n}) for t, n in ((3, 0), (3, 1), (2, 300))],
+    ),
+    "free_max_and_count": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T], c: ak.Out[ak.i32,T]):
+    for t in ak.grid(T):
+        m=ak.full((t,),-ak.inf,ak.f32)
+        n=ak.zeros((t,),ak.i32)
+        for k in ak.steps(N):
+            m = ak.maximum(m, ak.max(x[t,k],axis=1))
+            n = n + ak.sum(x[t,k]>0,axis=1)
+        o[t]=m
+        c[t]=n
+""",
+        [({}, {"T": 3, "N": n}) for n in (0, 200)],
+    ),
+    "static_bounds": (
+        """\
+def k(x: ak.In[ak.f32,T,H], o: ak.Out[ak.f32,T], p: ak.Out[ak.f32,T,H]):
+    for t in ak.grid(T):
+        acc=ak.zeros((t,),ak.f32)
+        for k in ak.steps(1, H, block=16):
+            acc = acc*0.5 + ak.sum(x[t,k]*k.index[None,:].to(ak.f32),axis=1)
+        o[t]=acc
+        for k in ak.steps(H, block=8):
+            p[t,k]=x[t,k]*(k.ordinal*100+k.end-k.start).to(ak.f32)
+""",
+        [({"H": h}, {"T": 5}) for h in (1, 18, 32)],
+    ),
+    "swap_and_rotate": (
+        """\
+def k(x: ak.In[ak.f32,N,H], o: ak.Out[ak.f32,H], p: ak.Out[ak.f32,H]):
+    for h in ak.grid(H):
+        a=ak.zeros((h,),ak.f32)
+        b=ak.full((h,),1.0,ak.f32)
+        pair=(a, b)
+        for t in ak.steps(ak.each(N)):
+            a, b = b, a + x[t,h]
+            pair = (pair[1], pair[0] * 2.0 + a)
+        o[h]=a-b
+        p[h]=pair[0]+pair[1]
+""",
+        [({"H": h}, {"N": n}) for h, n in ((5, 0), (70, 8))],
+    ),
+    "nested": (
+        """\
+def k(x: ak.In[ak.f32,B,N,H], o: ak.Out[ak.f32,H], c: ak.Out[ak.i32,H]):
+    for h in ak.grid(H):
+        acc=ak.zeros((h,),ak.f32)
+        n=ak.zeros((h,),ak.i32)
+        for b in ak.steps(ak.each(B)):
+            part=ak.zeros((h,),ak.f32)
+            for k in ak.steps(b, N, block=4):
+                part = part + ak.sum(x[b,k,h],axis=0)
+            acc = acc*0.5 + part
+        for b in ak.steps(B):
+            for k in ak.steps(N):
+                n = n + ak.sum(x[b,k,h]>0,axis=(0,1))
+        o[h]=acc
+        c[h]=n
+""",
+        [({"H": h}, {"B": b, "N": n}) for h, b, n in ((5, 3, 0), (40, 3, 9))],
+    ),
+    "loaded_bounds": (
+        """\
+def k(x: ak.In[ak.f32,T,N], lo: ak.In[ak.i32,T], hi: ak.In[ak.i64,T], o: ak.Out[ak.f32,T], p: ak.Out[ak.f32,T]):
+    for t in ak.grid(ak.each(T)):
+        top=ak.full((),-ak.inf,ak.f32)
+        acc=ak.zeros((),ak.f32)
+        for k in ak.steps(ak.maximum(lo[t],0), ak.minimum(hi[t],N)):
+            top=ak.maximum(top,ak.max(x[t,k],axis=0))
+        for k in ak.steps(ak.maximum(lo[t],0), ak.minimum(hi[t],N), block=16):
+            acc=acc*0.5+ak.sum(x[t,k],axis=0)
+        o[t]=top
+        p[t]=acc
+""",
+        [({}, {"T": 9, "N": 40})],
+    ),
+    "a_nan_is_carried_to_where_it_shows": (
+        """\
+def k(x: ak.In[ak.f32,N,H], o: ak.Out[ak.f32,H], p: ak.Out[ak.i32,H]):
+    for h in ak.grid(H):
+        a=ak.zeros((h,),ak.f32)
+        b=ak.zeros((h,),ak.f32)
+        for t in ak.steps(ak.each(N)):
+            a, b = -b, ak.where(x[t,h]>0, ak.abs(x[t,h]), a)
+        o[h]=a
+        p[h]=b.bitcast(ak.i32)
+""",
+        [({"H": 40}, {"N": 7})],
+    ),
+    "after_a_streamed_row": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T,H]):
+    for t in ak.grid(T):
+        s=ak.sum(x[t,:],axis=1)
+        for k in ak.steps(ak.each(3)):
+            s=s*2.0+1.0
+        o[t,:]=s[:,None]
+""",
+        [({"H": 9}, {"T": 2, "N": 70})],
+    ),
+    "matrix_rows": (
+        """\
+def k(x: ak.In[ak.f32,N,4,4], o: ak.Out[ak.f32,N,4,4]):
+    for n in ak.grid(N):
+        s=x[n,:,:]
+        for i in ak.steps(ak.each(5)):
+            s = s / (ak.sum(s,axis=1,keepdims=True)*ak.sum(s,axis=2,keepdims=True)+1.0)
+        o[n,:,:]=s
+""",
+        [({}, {"N": n}) for n in (7,)],
+    ),
+}
+CASES = [
+    pytest.param(body, statics, sizes, id=f"{name}-{'-'.join(f'{k}{v}' for k, v in {**statics, **sizes}.items())}")
+    for name, (body, settings) in KERNELS.items()
+    for statics, sizes in settings
+]
+
+
+@pytest.mark.parametrize(("body", "statics", "sizes"), CASES)
+def test_interpreter_and_simulator_agree(body: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
+    assert disagreements(body, statics, sizes, ("random", "special"), 3, tmp_path) == []
