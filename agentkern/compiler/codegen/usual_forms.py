@@ -3,6 +3,8 @@
 The forms are `ir/function_usual.py`'s. All registers are neighbours in one thread, so a branch costs a vector one vote.
 """
 
+import re
+
 from agentkern.compiler.codegen.expressions import operation
 from agentkern.compiler.codegen.prelude import PreludeFunction
 from agentkern.compiler.codegen.prelude.functions import function_name
@@ -19,34 +21,83 @@ def usual_functions(name: str) -> tuple[str, ...]:
     return (function_name(f"usual_{name}"), function_name(f"is_usual_{name}"), definition)
 
 
-def usual_vector(name: str, count: int, arrays: tuple[bool, ...]) -> PreludeFunction:
-    """`count` results; `arrays` tells for each operand whether it is an array or one scalar for all."""
+_CHAINS = 4  # conditions that do not wait for each other
+
+
+def usual_vector(
+    name: str, count: int, arrays: tuple[bool, ...], within: tuple[float, float] | None = None
+) -> PreludeFunction:
+    """`count` results. `arrays` tells for each operand whether it is an array or one scalar for all.
+
+    `within`: bounds of the first operand's magnitude, given where the last parameter is true.
+    """
     usual, is_usual, definition = usual_functions(name)
     names = USUAL[name].value.parameters
     kinds = "".join("v" if is_array else "s" for is_array in arrays)
-    suffix = "" if all(arrays) else f"_{kinds}"
-    parameters = ", ".join(
-        f"const float* {n}" if is_array else f"float {n}" for n, is_array in zip(names, arrays, strict=True)
+    suffix = ("" if all(arrays) else f"_{kinds}") + ("" if within is None else f"_{_tag(within)}")
+    parameters = [f"const float* {n}" if is_array else f"float {n}" for n, is_array in zip(names, arrays, strict=True)]
+    parameters += [] if within is None else ["bool given"]
+    operands = [f"{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True)]
+    each = f"for (int i = 0; i < {count}; ++i)"
+    condition = (
+        _each_is_usual(is_usual, operands, count) if within is None else _ends_are_usual(is_usual, names, within)
     )
-    operands = ", ".join(f"{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
-    loop = f"#pragma unroll\nfor (int i = 0; i < {count}; ++i)"
+    varying = [n for n, is_array in zip(names, arrays, strict=True) if is_array]
+    kept = " ".join(f"own_{n}[i] = {n}[i];" for n in varying)
+    own = ", ".join(f"own_{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
+    body = [
+        *condition,
+        "if (is_usual) {",
+        "  #pragma unroll",
+        f"  {each} to[i] = {usual}({', '.join(operands)});",
+        "} else {  // seldom: a loop as short as can be, over copies that it may index",
+        *(f"  float own_{n}[{count}];" for n in varying),
+        "  #pragma unroll",
+        f"  {each} {{ {kept} }}",
+        "  #pragma unroll 1",
+        f"  {each} own_{varying[0]}[i] = {definition}({own});",
+        "  #pragma unroll",
+        f"  {each} to[i] = own_{varying[0]}[i];",
+        "}",
+        "return is_usual;",
+    ]
     return PreludeFunction(
-        f"void ak_{name}_f32x{count}{suffix}(float* to, {parameters})",
+        f"bool ak_{name}_f32x{count}{suffix}(float* to, {', '.join(parameters)})",
         "math",
-        f"bool is_usual = true;\n"
-        f"{loop} is_usual = is_usual & {is_usual}({operands});\n"
-        f"{loop} to[i] = {usual}({operands});\n"
-        f"if (is_usual) return;\n"
-        f"{loop} to[i] = {definition}({operands});",
-        f"`{name}` of {count} neighbours: its usual form, or its definition where one of them is not usual",
+        "\n".join(body),
+        f"`{name}` of {count} registers: its usual form, or its definition where one of them is not usual",
         "compiler/ir/function_usual.py",
         (usual, is_usual, definition),
     )
 
 
+def _each_is_usual(is_usual: str, operands: list[str], count: int) -> list[str]:
+    chains = min(count, _CHAINS)
+    together = " & ".join(f"usual[{k}]" for k in range(chains))
+    return [
+        f"bool usual[{chains}] = {{{', '.join(['true'] * chains)}}};",
+        "#pragma unroll",
+        f"for (int i = 0; i < {count}; ++i) usual[i % {chains}] = usual[i % {chains}] & "
+        f"{is_usual}({', '.join(operands)});",
+        f"const bool is_usual = {together};",
+    ]
+
+
+def _ends_are_usual(is_usual: str, names: tuple[str, ...], within: tuple[float, float]) -> list[str]:
+    """What holds for both ends of an interval holds inside."""
+    rest = "".join(f", {name}" for name in names[1:])
+    low, high = (f"{is_usual}({bound!r}f{rest})" for bound in within)
+    return [f"const bool is_usual = given & {low} & {high};"]
+
+
+def _tag(within: tuple[float, float]) -> str:
+    """A name for bounds."""
+    return "in_" + "_".join(re.sub(r"\W", "", bound.hex()) for bound in within)
+
+
 def print_usual(f: Printer, op: Op) -> None:
-    """One call. Arrays come with their first register, scalars alone."""
-    name, count = op.attrs["name"], op.attrs["count"]
+    """One call. Arrays come with their first register, scalars alone, a flag last."""
+    name, count, within = op.attrs["name"], op.attrs["count"], op.attrs.get("within")
     assert isinstance(name, str) and isinstance(count, int)
     spelled: list[str] = []
     arrays: list[bool] = []
@@ -59,4 +110,9 @@ def print_usual(f: Printer, op: Op) -> None:
         arrays.append(is_array)
     for function in usual_functions(name):
         f.use(function)
-    f.line(f"{f.helper(usual_vector(name, count, tuple(arrays[1:])))}({', '.join(spelled)});", op)
+    kinds, bounds = arrays[1:], None
+    if isinstance(within, tuple):
+        kinds, bounds = kinds[:-1], (float(str(within[0])), float(str(within[1])))
+    function = f.helper(usual_vector(name, count, tuple(kinds), bounds))
+    flag = f.names[op.result] = f.fresh(op.result.name or "is_usual")
+    f.line(f"const bool {flag} = {function}({', '.join(spelled)});", op)

@@ -14,26 +14,33 @@ from agentkern.compiler.ir.function_steps import Definition, define
 
 @dataclass(frozen=True, slots=True)
 class UsualForm:
-    """`value` is the result wherever `holds` is true of the same operands."""
+    """`value` is the result wherever `holds` is true of the same operands.
+
+    What holds for two magnitudes of the first operand holds for those between. `gives` bounds the result's magnitude
+    where it holds, so that what comes next need not look at every element.
+    """
 
     value: Definition
     holds: Definition
+    gives: tuple[float, float] | None = None
 
 
-def _form(name: str, parameters: str, holds: str, value: str) -> UsualForm:
+def _form(name: str, parameters: str, holds: str, value: str, gives: tuple[float, float] | None = None) -> UsualForm:
     return UsualForm(
         define(f"usual_{name}", parameters, f"{name} of usual operands", value),
         define(f"is_usual_{name}", parameters, f"whether usual_{name} is {name}", holds),
+        gives,
     )
 
 
-# From -87 on e^x is normal, up to 87 it is finite: 2^n is then an addition to the exponent.
+# From -87 on e^x is normal, up to 87 it is finite: 2^n is then an addition to the exponent. The bounds are tighter so
+# that the quotient of a result by a sum of many is usual too.
 _EXP = _form(
     "exp",
     "x",
     """
     size = abs x
-    holds = le size 87.0
+    holds = le size 56.0
     """,
     """
     t = fma x INV_LN2 12582912.0
@@ -47,6 +54,7 @@ _EXP = _form(
     b1 = u_add b i1
     y = float_of b1
     """,
+    gives=(2.0**-81, 2.0**81),
 )
 
 _EXP2 = _form(
@@ -54,7 +62,7 @@ _EXP2 = _form(
     "x",
     """
     size = abs x
-    holds = le size 125.0
+    holds = le size 80.0
     """,
     """
     t = add x 12582912.0
@@ -67,6 +75,7 @@ _EXP2 = _form(
     b1 = u_add b i1
     y = float_of b1
     """,
+    gives=(2.0**-81, 2.0**81),
 )
 
 # Up to 60 the divisor is below 2^87; a dividend that small that the quotient's error might not be normal has divisor 2.

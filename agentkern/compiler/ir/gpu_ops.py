@@ -55,7 +55,10 @@ def _set(op: Op) -> str | None:
 
 
 def _usual(op: Op) -> str | None:
-    """Operands: result array and its first register, then for each operand the same, or a scalar for all."""
+    """Operands: result array and its first register, then for each operand the same, or a scalar for all.
+
+    With `within`, the bounds of the first operand's magnitude, a flag comes last: they hold where it is set.
+    """
     count = op.attrs["count"]
     assert isinstance(count, int)
     if op.attrs["name"] not in USUAL:
@@ -65,6 +68,8 @@ def _usual(op: Op) -> str | None:
     arrays = [v.type for v in op.operands if isinstance(v.type, RegisterArray)]
     if any(array.dtype.name != "f32" or array.count < count for array in arrays):
         return f"takes and gives register arrays of at least {count} f32"
+    if "within" in op.attrs and (wrong := _condition_at(op, -1)) is not None:
+        return wrong
     places = [k + 1 for k, v in enumerate(op.operands) if isinstance(v.type, RegisterArray)]
     return next((wrong for k in places if (wrong := _scalar(op, k, "a first register")) is not None), None)
 
@@ -89,7 +94,11 @@ def _loop(op: Op) -> str | None:
 
 
 def _condition(op: Op) -> str | None:
-    type_ = op.operands[0].type
+    return _condition_at(op, 0)
+
+
+def _condition_at(op: Op, k: int) -> str | None:
+    type_ = op.operands[k].type
     return None if isinstance(type_, TileType) and type_.dtype.kind == "bool" else "the condition is not bool"
 
 
@@ -124,12 +133,13 @@ _ROWS = (
     _row(
         "usual",
         None,
-        0,
+        1,
         _usual,
-        "an element operation on neighbouring registers, in short where all are usual",
+        "an element operation on several registers, in short where all are usual; whether they are",
         0,
         name=True,
         count=True,
+        within=False,
     ),
     _row("index_add", 2, 1, _same_scalar, "a + b of indices, which never overflow"),
     _row("index_sub", 2, 1, _same_scalar, "a - b of indices"),

@@ -73,6 +73,18 @@ def test_a_usual_quotient_has_the_bits_of_the_division_where_it_holds(host, divi
         assert same_bits(host("ak_usual_divide_by_f32", a[holds], b, y), a[holds] / b)
 
 
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", [name for name, form in USUAL.items() if form.gives is not None])
+def test_results_of_usual_operands_stay_inside_the_bounds_that_a_form_gives(host, name):
+    low, high = USUAL[name].gives
+    ends = np.float32(56.0 if name == "exp" else 80.0)
+    results = host(f"ak_usual_{name}_f32", np.asarray([-ends, ends, 0.0], np.float32))
+    outside = np.nextafter(np.asarray([-ends, ends]), np.asarray([-np.inf, np.inf], np.float32)).astype(np.float32)
+    assert (host(f"ak_is_usual_{name}_f32", np.asarray([-ends, ends], np.float32)) != 0).all()
+    assert not host(f"ak_is_usual_{name}_f32", outside).any()
+    assert ((low <= results) & (results <= high)).all()
+
+
 @pytest.mark.parametrize("name", USUAL)
 def test_every_usual_form_has_a_recorded_scan_of_its_present_text(name):
     form = json.loads((RESULTS / "usual" / "forms.json").read_text())["forms"][name]

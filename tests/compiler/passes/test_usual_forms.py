@@ -38,10 +38,15 @@ def cuda(body: str, columns: int) -> str:
     return result.cuda
 
 
-def test_a_row_of_exponentials_is_computed_in_vectors():
+def test_a_threads_exponentials_are_computed_together():
     text = cuda(SOFTMAX, 1024)
-    assert re.search(r"ak_exp_f32x\d\(e( \+ i)?, \w+( \+ i)?\);", text)
-    assert re.search(r"ak_divide_by_f32x\d_vss\(", text)
+    assert re.search(r"const bool e_usual = ak_exp_f32x\d+\(e, \w+\);", text)
+
+
+def test_bounds_of_a_usual_result_spare_the_next_operation_its_conditions():
+    assert re.search(r"= ak_divide_by_f32x\d+_vss_in_\w+\(\w+, e, \w+, \w+, e_usual\);", cuda(SOFTMAX, 1024))
+    other = cuda("out[t, :] = row / ak.sum(row, axis=1, keepdims=True)", 1024)
+    assert re.search(r"= ak_divide_by_f32x\d+_vss\(\w+, \w+, \w+, \w+\);", other)
 
 
 def test_one_register_a_thread_takes_the_definition():
@@ -77,12 +82,12 @@ def test_vectors_with_unusual_members_keep_the_bits(tmp_path, body, columns):
     assert np.array_equal(got["out"].view(np.uint32), want["out"].view(np.uint32))
 
 
-def usual(name: str, count: int, *operands: Value) -> Op:
-    return Op(OPS["usual"], operands, {"name": name, "count": count})
+def usual(name: str, count: int, *operands: Value, **attrs: object) -> Op:
+    return Op(OPS["usual"], operands, {"name": name, "count": count, **attrs}, (Value(FLAG.type),))
 
 
 ARRAY, SHORT = (Value(RegisterArray(DTYPES["f32"], n), "r") for n in (8, 4))
-PLACE, SCALAR = Value(TileType(DTYPES["i32"]), "i"), Value(TileType(DTYPES["f32"]), "s")
+PLACE, SCALAR, FLAG = (Value(TileType(DTYPES[name]), "v") for name in ("i32", "f32", "bool"))
 
 
 def test_the_verifier_takes_arrays_with_their_first_register():
@@ -90,6 +95,7 @@ def test_the_verifier_takes_arrays_with_their_first_register():
     assert rule is not None
     assert rule(usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE)) is None
     assert rule(usual("divide_by", 8, ARRAY, PLACE, ARRAY, PLACE, SCALAR, SCALAR)) is None
+    assert rule(usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE, FLAG, within=(0.5, 2.0))) is None
 
 
 @pytest.mark.parametrize(
@@ -99,6 +105,7 @@ def test_the_verifier_takes_arrays_with_their_first_register():
         usual("exp", 8, SHORT, PLACE, ARRAY, PLACE),
         usual("exp", 8, SCALAR, PLACE, ARRAY, PLACE),
         usual("exp", 8, ARRAY, ARRAY, ARRAY, PLACE),
+        usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE, within=(0.5, 2.0)),
     ],
 )
 def test_the_verifier_refuses_other_operands(wrong):

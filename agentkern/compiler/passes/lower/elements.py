@@ -92,6 +92,7 @@ class Elements:
         # Values of the vector at hand that a later run of its operations reads, and the place in the vector.
         self.vectors: dict[Value, Value] = {}
         self.place: int | Value = 0
+        self.flags: dict[Value, tuple[Value, tuple[float, float]]] = {}
 
     def add_view(self, op: Op) -> None:
         """Record what a broadcast, reshape or transpose renumbers."""

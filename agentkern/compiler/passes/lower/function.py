@@ -135,7 +135,8 @@ class FunctionLowering:
             start.name = f"{name}_start"
         start = self.index.add(start, base)
         limit: int | Value = tile
-        if not isinstance(type_.current, int):
+        # a block that runs has an index: one of a single index is whole
+        if tile > 1 and not isinstance(type_.current, int):
             rest = self.index.subtract(self.extent(type_.extent), start)
             limit = self.index.minimum(rest, tile)
             if isinstance(limit, Value):
@@ -199,7 +200,7 @@ class FunctionLowering:
 
     def is_clipped(self, type_: TileType, layout: Layout, axis: int) -> bool:
         """Whether the layout covers indices that may not exist."""
-        extent = type_.shape[axis]
+        extent = self.extent(type_.shape[axis])
         return not isinstance(extent, int) or layout.shape[axis] > extent
 
     def inside(self, type_: TileType, layout: Layout, axis: int, register: int | Value, count: int = 1) -> Value | None:

@@ -22,6 +22,7 @@ from agentkern.dsl.dtypes import DType
 
 Where = Literal["register", "lane", "warp"]
 
+INDEPENDENT = 4  # accumulators whose operations do not wait for each other, where the order is free
 COMBINE: Mapping[str, str] = {
     "sum": "add",
     "prod": "mul",
@@ -88,6 +89,14 @@ def _power_of_two(number: int) -> int:
     return 1 << max(number - 1, 0).bit_length()
 
 
+def _partials_of(digit: Digit, order: SumOrder | None, accumulators: int) -> int:
+    """Values of a register digit that have accumulators of their own: as ordered, else enough to be independent."""
+    if order is not None:
+        return max(order.partials // digit.stride, 1)
+    is_power = digit.stride & (digit.stride - 1) == 0
+    return max(INDEPENDENT // accumulators, 1) if is_power else 1
+
+
 def plan_accumulators(kind: str, layout: Layout, axis: int, order: SumOrder | None) -> Accumulators:
     """Number the accumulators of a reduction; `order` is None where order does not matter."""
     kept = 1
@@ -97,9 +106,9 @@ def plan_accumulators(kind: str, layout: Layout, axis: int, order: SumOrder | No
     low_digits: list[tuple[int, int, int]] = []
     lows: dict[int, tuple[int, int]] = {}
     for number, digit in enumerate(layout.registers):
-        if order is None or digit.axis != axis or digit.stride >= order.partials:
+        low = min(_partials_of(digit, order, place), _power_of_two(digit.extent)) if digit.axis == axis else 1
+        if low == 1:
             continue
-        low = min(order.partials // digit.stride, _power_of_two(digit.extent))
         lows[number] = (low, place)
         low_digits.append((low, digit.stride, place))
         place *= low
@@ -111,7 +120,7 @@ def plan_accumulators(kind: str, layout: Layout, axis: int, order: SumOrder | No
         if digit.axis != axis:
             terms.append(Term(divisor, digit.extent, digit.extent, kept_place, digit.extent, 1, 0))
             kept_place *= digit.extent
-        elif order is not None:
+        elif order is not None or number in lows:
             low, low_place = lows.get(number, (1, 0))
             every = max(panel_elems // digit.stride, 1)
             terms.append(Term(divisor, digit.extent, low, low_place, every, panels, place if panels > 1 else 0))
@@ -169,7 +178,8 @@ def _tree_bits(plan: Accumulators) -> tuple[int, ...]:
     """Index bits in the sequence in which they are combined."""
     if plan.order is not None:
         return plan.order.tree_bits
-    top = max((d.stride * d.extent for d in plan.layout.lanes + plan.layout.warps if d.axis == plan.axis), default=1)
+    reach = [d.stride * d.extent for d in plan.layout.lanes + plan.layout.warps if d.axis == plan.axis]
+    top = max([1, *reach, *(stride * extent for extent, stride, _ in plan.low_digits)])
     lanes_then_warps = sorted(
         (bit for bit in range((top - 1).bit_length()) if _find_bit(plan.layout, plan.axis, bit, plan) is not None),
         key=lambda bit: (_find_bit(plan.layout, plan.axis, bit, plan) or ("lane", 0))[0] == "warp",
