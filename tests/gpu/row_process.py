@@ -47,6 +47,7 @@ class RowProcess:
 
     def _started(self) -> Connection:
         if self.ends is None:
+            cubins(self.target)  # built here where they are missing: the child may have no children of its own
             context = multiprocessing.get_context("spawn")
             self.ends, theirs = context.Pipe()
             self.child = context.Process(target=serve, args=(theirs, self.target), daemon=True)
