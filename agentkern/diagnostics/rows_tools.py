@@ -43,6 +43,7 @@ CALLS = (
     call("AK705", "argument `{name}`: axis {axis} is {got}, expected {expected}"),
     call("AK706", "{reason}", "the call is `{form}`"),
     call("AK707", "argument `{name}`: {value} is not a {expected}"),
+    call("AK715", "`{name}` breaks a promise of the kernel: {reason}"),
     call("AK708", "size `{name}` is {got}, promised {expected}"),
     call("AK709", "`{name}` shares memory with `{other}`", "give every output memory of its own"),
     call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
+from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import InterpreterError, interpret
@@ -43,6 +44,7 @@ from agentkern.runtime.worker import Worker
 from agentkern.tools.arrays import GivenInputs, Number
 from agentkern.tools.inputs import digest, generate
 from agentkern.tools.progress import Report, silent
+from agentkern.tools.promised_inputs import ImpossiblePromise, broken_promise, keep_promises
 from agentkern.tools.requests import RunRequest
 from agentkern.tools.results import OutputRecord, RunResult, diagnostic_record
 from agentkern.tools.verify_model import signature_of
@@ -154,14 +156,20 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
         for param in described.inputs:
             if param.name not in inputs.arrays:
                 shape = shape_of(param, sizes)
-                made[param.name] = generate("random", param.dtype, shape, request.seed, param.name)
+                array = generate("random", param.dtype, shape, request.seed, param.name)
+                made.update(keep_promises(promises_of(kernel), {param.name: array}, sizes))
         for scalar in described.scalars:
             if scalar.default is None and scalar.name not in inputs.numbers:
                 made[scalar.name] = _random_scalar(scalar, request.seed)
+        broken = broken_promise(promises_of(kernel), inputs.arrays, sizes)
+        if broken is not None:
+            raise CallError("AK715", name=broken[0], reason=broken[1])
         given = {**made, **_writable_copies(described.tensors, inputs), **inputs.numbers, **dims}
         return bind_call(signature, (), given, device=CPU)
     except CallError as e:
         raise Failed(e.diagnostic(Span(request.path))) from e
+    except ImpossiblePromise as e:
+        raise Failed(CallError("AK715", name=kernel.name, reason=str(e)).diagnostic(Span(request.path))) from e
 
 
 def _check_names(known: list[str], inputs: GivenInputs, path: str) -> None:

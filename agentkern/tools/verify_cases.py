@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from agentkern.compiler.abi import ScalarParam
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, walk
 from agentkern.compiler.ir.types import BlockType, TensorType
 from agentkern.tools.inputs import Kind, generate_all
+from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 from agentkern.tools.verify_model import Call, Case, Scalars, Signature, Sizes, concrete, signature_of
 
 BASE_ELEMS = {"quick": 1 << 16, "full": 1 << 18}
@@ -67,10 +70,22 @@ def plan_sizes(
         for n in (*EXTENTS, *around, 2 * base[info.name] + 1)
         if info.maximum is None or n <= info.maximum
     ]
-    kept = [s for s in _unique(shapes) if elements(kernel, s) <= MOST_ELEMS[level]]
+    kept = [s for s in _unique(shapes) if elements(kernel, s) <= MOST_ELEMS[level] and _is_possible(kernel, s)]
     static = [info for info in sizes if info.static]
     others = [small | {info.name: _legal(info, n)} for info in static for n in STATIC_EXTENTS[level]]
-    return Plan(base, small, tuple(kept), tuple(s for s in _unique(others) if s != small), ", ".join(cut))
+    different = [s for s in _unique(others) if s != small and _is_possible(kernel, s)]
+    return Plan(base, small, tuple(kept), tuple(different), ", ".join(cut))
+
+
+def _is_possible(kernel: Kernel, sizes: Sizes) -> bool:
+    """Whether there are inputs that keep the kernel's promises at these sizes."""
+    signature = signature_of(kernel)
+    shapes = {p.name: concrete(p.shape, sizes) for p in signature.inputs if p.name in signature.promises}
+    try:
+        keep_promises(signature.promises, {name: np.zeros(s, np.int64) for name, s in shapes.items()}, sizes)
+    except ImpossiblePromise:
+        return False
+    return True
 
 
 def elements(kernel: Kernel, sizes: Sizes) -> int:
@@ -126,7 +141,8 @@ def make_call(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, 
     """Return a call with seeded inputs."""
     tensors = {p.name: (p.dtype, concrete(p.shape, sizes)) for p in signature.inputs}
     given = {p.name: scalars.get(p.name, _scalar(p, kind)) for p in signature.scalars}
-    return Call(generate_all(kind, tensors, seed), sizes, given)
+    arrays = keep_promises(signature.promises, generate_all(kind, tensors, seed), sizes)
+    return Call(arrays, sizes, given)
 
 
 def make_case(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, seed: int) -> Case:

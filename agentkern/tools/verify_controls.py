@@ -62,8 +62,8 @@ def _dropped_tail(signature: Signature, call: Call, oracle: Oracle, which: int) 
 def _off_by_one_mask(signature: Signature, call: Call, oracle: Oracle, which: int) -> Arrays:
     """Take the last index of each input's last axis for one that does not exist and reads as 0."""
     tensors = {name: raw.copy() for name, raw in call.tensors.items()}
-    for raw in tensors.values():
-        if raw.ndim:
+    for name, raw in tensors.items():
+        if raw.ndim and name not in signature.promises:
             raw[..., -1:] = 0
     return oracle(replace(call, tensors=tensors))
 
@@ -73,7 +73,8 @@ def _swapped_inputs(signature: Signature, call: Call, oracle: Oracle, which: int
     params = signature.inputs
     for k, first in enumerate(params):
         for second in params[k + 1 :]:
-            if (first.dtype, first.shape) == (second.dtype, second.shape):
+            same_promise = signature.promises.get(first.name) == signature.promises.get(second.name)
+            if (first.dtype, first.shape) == (second.dtype, second.shape) and same_promise:
                 tensors = dict(call.tensors)
                 tensors[first.name], tensors[second.name] = tensors[second.name], tensors[first.name]
                 return oracle(replace(call, tensors=tensors))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentkern.compiler.abi import ScalarParam, TensorParam
+from agentkern.compiler.analysis.promises import Promise, Promises, promises_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.dims import Dim
@@ -99,6 +100,7 @@ class Signature:
 
     tensors: tuple[TensorParam, ...]
     scalars: tuple[ScalarParam, ...] = field(default=())
+    promises: Promises = field(default_factory=dict[str, Promise])
 
     @property
     def inputs(self) -> tuple[TensorParam, ...]:
@@ -109,6 +111,12 @@ class Signature:
     def outputs(self) -> tuple[TensorParam, ...]:
         """Return the tensors that a caller reads afterwards."""
         return tuple(t for t in self.tensors if t.access in ("out", "inout"))
+
+    @property
+    def filled(self) -> tuple[TensorParam, ...]:
+        """Return the outputs of which every element is written."""
+        partial = {name for name, promise in self.promises.items() if promise.partial}
+        return tuple(t for t in self.tensors if t.access == "out" and t.name not in partial)
 
 
 def signature_of(kernel: Kernel) -> Signature:
@@ -124,7 +132,7 @@ def signature_of(kernel: Kernel) -> Signature:
             tensors.append(TensorParam(name, param.type.dtype, param.type.shape, param.type.access))
         elif isinstance(param.type, TileType):
             scalars.append(ScalarParam(name, param.type.dtype, defaults.get(name)))
-    return Signature(tuple(tensors), tuple(scalars))
+    return Signature(tuple(tensors), tuple(scalars), promises_of(kernel))
 
 
 def concrete(extents: tuple[int | Dim, ...], sizes: Sizes) -> tuple[int, ...]:

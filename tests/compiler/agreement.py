@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from agentkern.compiler.abi import ScalarParam
+from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
@@ -16,6 +17,7 @@ from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import SimulatorOptions, build
 from agentkern.tools.inputs import Kind, generate
+from agentkern.tools.promised_inputs import keep_promises
 
 HEADER = """import agentkern as ak
 
@@ -50,7 +52,7 @@ def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int = 7) 
             array = array.copy()
             array.view(np.uint8)[...] = POISON
         found[value.name or ""] = array
-    return found
+    return keep_promises(promises_of(kernel), found, sizes)
 
 
 def scalars(result: CompileResult) -> dict[str, int | float | bool]:

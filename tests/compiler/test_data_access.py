@@ -104,6 +104,72 @@ def k(x: ak.In[ak.f32,T], o: ak.Out[ak.f32,2*T]):
 """,
         [({}, {"T": 0}), ({}, {"T": 1}), ({}, {"T": 131})],
     ),
+    "rows of a table by promised numbers": (
+        """\
+def k(x: ak.In[ak.bf16,M,H], i: ak.In[ak.i64,N].values(0,M), o: ak.Out[ak.bf16,N,H]):
+    for n in ak.grid(N):
+        o[n,:]=x[i[n],:]
+""",
+        [
+            ({"H": 5}, {"M": 3, "N": 9}),
+            ({"H": 576}, {"M": 2, "N": 40}),
+            ({"H": 8}, {"M": 1, "N": 0}),
+            ({"H": 9001}, {"M": 3, "N": 2}),
+        ],
+    ),
+    "rows to their places, the others zero": (
+        """\
+def k(x: ak.In[ak.bf16,T,H], p: ak.In[ak.i32,T,2].values(0,N,ignore=-1).distinct(ignore=-1), e: ak.In[ak.i32,N], o: ak.Out[ak.bf16,N,H].partial()):
+    for t in ak.grid(T):
+        row=x[t,:]
+        for s in range(2):
+            a=p[t,s]
+            ak.store(o[a,:],row,where=(a>=0)[:,None])
+    for n in ak.grid(N):
+        ak.store(o[n,:],0,where=(e[n]<0)[:,None])
+""",
+        [
+            ({"H": 5}, {"T": 3, "N": 9}),
+            ({"H": 576}, {"T": 7, "N": 5}),
+            ({"H": 8}, {"T": 3, "N": 0}),
+            ({"H": 9001}, {"T": 2, "N": 3}),
+        ],
+    ),
+    "a scatter of a whole tile of places": (
+        """\
+def k(v: ak.In[ak.f32,T,4], p: ak.In[ak.i32,T,4].values(0,N,ignore=-1).distinct(ignore=-1), o: ak.Out[ak.f32,N].partial()):
+    for t in ak.grid(T):
+        a=p[t,:]
+        ak.store(o[a],v[t,:],where=a>=0)
+""",
+        [({}, {"T": 3, "N": 20}), ({}, {"T": 131, "N": 300}), ({}, {"T": 3, "N": 0}), ({}, {"T": 0, "N": 5})],
+    ),
+    "rows of a token added in the order of its slots": (
+        """\
+def k(x: ak.In[ak.bf16,N,H], w: ak.In[ak.f32,T,3], p: ak.In[ak.i32,T,3].values(0,N,ignore=-1), o: ak.Out[ak.bf16,T,H]):
+    for t in ak.grid(T):
+        acc=ak.zeros((t,H),ak.f32)
+        for s in range(3):
+            a=p[t,s]
+            ok=(a>=0)[:,None]
+            v=ak.load(x[a,:],where=ok,fill=0).to(ak.f32)
+            acc=ak.where(ok,ak.fma(v,w[t,s][:,None],acc),acc)
+        o[t,:]=acc.to(ak.bf16)
+""",
+        [({"H": 5}, {"T": 3, "N": 9}), ({"H": 576}, {"T": 40, "N": 2}), ({"H": 8}, {"T": 3, "N": 0})],
+    ),
+    "padded windows of both axes, without their edges": (
+        """\
+def k(x: ak.In[ak.f32,N,M], o: ak.Out[ak.f32,ak.cdiv(N,2),ak.cdiv(M,2)]):
+    for i, j in ak.grid(ak.cdiv(N,2), ak.cdiv(M,2)):
+        best=ak.full((i,j),-ak.inf,ak.f32)
+        for dy in range(3):
+            for dx in range(3):
+                best=ak.maximum(best,ak.load(x[2*i+(dy-1),2*j+(dx-1)],fill=-ak.inf))
+        o[i,j]=best
+""",
+        [({}, {"N": 1, "M": 1}), ({}, {"N": 0, "M": 3}), ({}, {"N": 7, "M": 6}), ({}, {"N": 30, "M": 131})],
+    ),
 }
 CASES = [(name, statics, sizes) for name, (_, cases) in KERNELS.items() for statics, sizes in cases]
 

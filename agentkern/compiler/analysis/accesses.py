@@ -83,6 +83,7 @@ class Scope:
     conditional: frozenset[Access]
     ops: tuple[Op, ...]
     forms: IndexForms
+    by_op: Mapping[Op, Access] = field(default_factory=dict)
     loops: Mapping[Op, tuple[BlockType, ...]] = field(default_factory=dict)
     inner: tuple[BlockType, ...] = ()
 
@@ -101,11 +102,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """A kernel's accesses by scope, in the order in which they run."""
+    """A kernel's accesses by scope, in the order in which they run.
+
+    `shown_only`: nothing but what the presolver shows is asked.
+    """
 
     kernel: Kernel
     scopes: tuple[Scope, ...]
     forms: IndexForms
+    shown_only: bool = False
 
 
 def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexForms) -> AxisIndex:
@@ -248,7 +253,8 @@ class _Collector:
 
     def scope(self, grid: Op | None, blocks: tuple[BlockType, ...]) -> Scope:
         found = (tuple(self.accesses), frozenset(self.conditional), tuple(self.ops))
-        return Scope(grid, blocks, *found, self.forms, self.loops)
+        by_op = {access.op: access for access in self.accesses}
+        return Scope(grid, blocks, *found, self.forms, by_op, self.loops)
 
 
 def _grid_scope(grid: Op, outer: IndexForms) -> Scope:

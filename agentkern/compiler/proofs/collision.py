@@ -14,8 +14,9 @@ from typing import Literal
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, Scope, access_of
-from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
 from agentkern.compiler.proofs.violation import Form, marked_names
 
@@ -56,6 +57,11 @@ def is_distinct(scope: Scope, name: str, access: Access | None) -> bool:
     return excluded or known.at_most(1, gap) or known.at_most(gap, -1)
 
 
+def _reads(scope: Scope, load: Op) -> Access:
+    """A load as an access, of the scope or of one around it."""
+    return scope.by_op.get(load) or access_of(load, scope.forms)
+
+
 class _Meeting:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -74,6 +80,10 @@ class _Meeting:
         """Go over the axes until nothing new is learned."""
         self.first = a
         pairs = list(zip(a.axes, b.axes, strict=True))
+        for x, y in pairs:
+            found = self._elements_meet(a, b, x, y)
+            if found != "open":
+                return found
         if any(self._apart(x, y) for x, y in pairs):
             return "never"
         progress = True
@@ -90,16 +100,22 @@ class _Meeting:
             return False
         if x.kind == y.kind == "scalar" and self._residues_differ(x.low, y.low):
             return True
-        other, facts = self._marked()
+        other, facts = self._marked(_sides(y))
         x_low, x_high = _sides(x)
         y_low, y_high = (dims.substitute(side, other) for side in _sides(y))
         return facts.at_most(x_high, y_low) or facts.at_most(y_high, x_low)
 
-    def _marked(self) -> tuple[dict[str, Form], Facts]:
+    def _marked(self, used: tuple[Form, ...]) -> tuple[dict[str, Form], Facts]:
+        """The names of another run, and the facts of those that forms and the bounds of their symbols use."""
         other = marked_names(self.scope, MARK)
-        copies = {}
-        for name in other:
+        copies: dict[str, SymbolFact] = {}
+        waiting = [name for form in used for name in dims.symbols(form)]
+        while waiting:
+            name = waiting.pop()
+            if name not in other or name + MARK in copies:
+                continue
             fact = self.facts.fact(name)
+            waiting += [n for bound in (*fact.lows, *fact.highs) for n in dims.symbols(bound)]
             lows = tuple(dims.substitute(bound, other) for bound in fact.lows)
             highs = tuple(dims.substitute(bound, other) for bound in fact.highs)
             copies[name + MARK] = type(fact)(fact.low, fact.high, fact.multiple_of, lows, highs, fact.rank)
@@ -183,12 +199,27 @@ class _Meeting:
                 self._learn_distinct(digit.atom.name)
         return True
 
+    def _elements_meet(self, a: Access, b: Access, x: AxisIndex, y: AxisIndex) -> Meeting:
+        """Two indices that are elements of one tensor of distinct values are equal where they are one element."""
+        names = [dims.symbols(index.low) for index in (x, y) if index.kind == "scalar"]
+        if (
+            len(names) != 2
+            or any(len(n) != 1 for n in names)
+            or (x.low, y.low) != tuple(dims.symbol(n[0]) for n in names)
+        ):
+            return "open"
+        origins = [self.scope.forms.origins.get(n[0]) for n in names]
+        if not (is_distinct(self.scope, names[0][0], a) and is_distinct(self.scope, names[1][0], b)):
+            return "open"
+        one, other = (_reads(self.scope, op) for op in origins if op is not None)
+        return _Meeting(self.scope).decide(one, other) if one.tensor is other.tensor else "open"
+
     def _learn_distinct(self, name: str) -> None:
         """Equal values of a tensor of distinct values are one element of it."""
         origin = self.scope.forms.origins.get(name)
         if origin is None or not is_distinct(self.scope, name, self.first):
             return
-        for index in access_of(origin, self.scope.forms).axes:
+        for index in _reads(self.scope, origin).axes:
             self._learn(index, index)
 
     def _digits(self, form: Form) -> list[Digit] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentkern.compiler.ir.core import Location
 from agentkern.compiler.proofs.records import Kind, ProofRecord, ProofReport
 from agentkern.diagnostics import Diagnostic, Span, error
 
@@ -33,12 +34,15 @@ def diagnose(report: ProofReport, path: str) -> tuple[Diagnostic, ...]:
     """One diagnostic per safety record that is refuted or unknown, in the report's order."""
     unsafe = report.unsafe()
     scatters = {record.location for record in unsafe if record.obligation == "scatter"}
-    # a scatter that may meet itself in one block is reported once
-    return tuple(
-        _diagnostic(record, path)
-        for record in unsafe
-        if record.obligation != "disjoint" or record.outcome == "refuted" or record.location not in scatters
-    )
+    met = {record.location for record in unsafe if record.obligation == "disjoint" and record.outcome == "refuted"}
+    # a scatter that may write an element twice is reported once, with a counterexample if there is one
+    return tuple(_diagnostic(record, path) for record in unsafe if not _is_repeated(record, scatters, met))
+
+
+def _is_repeated(record: ProofRecord, scatters: set[Location | None], met: set[Location | None]) -> bool:
+    if record.obligation == "scatter":
+        return record.location in met
+    return record.obligation == "disjoint" and record.location in scatters - met
 
 
 def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:

@@ -68,6 +68,11 @@ def _open(scope: Scope, access: Access, others: Sequence[Access], *, same_block:
     return [o for o in others if meeting(scope.around(o.op, access.op), o, access) not in allowed]
 
 
+def _first_open(scope: Scope, access: Access, others: Sequence[Access]) -> list[Access]:
+    """The first of `_open`, for what asks only whether there is one."""
+    return next((found for other in others if (found := _open(scope, access, [other], same_block=True))), [])
+
+
 def _block_axes(access: Access) -> frozenset[tuple[int, str]]:
     """The axes that a block variable subscripts."""
     return frozenset((axis, index.block.name) for axis, index in enumerate(access.axes) if index.block is not None)
@@ -82,7 +87,7 @@ def _settles(scope: Scope, common: frozenset[tuple[int, str]]) -> bool:
 def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Sequence[Access]) -> Obligation:
     name = store.tensor.name or ""
     both = f"`{store.text}`" if len(before) == 1 else f"`{store.text}` and the stores before it"
-    meets = _open(scope, store, before, same_block=True)
+    meets = _first_open(scope, store, before) if facts.shown_only else _open(scope, store, before, same_block=True)
     promised = promised_distinct(store) if meets == [store] else ()
     scatters = any(index.spread for index in store.axes)
     return Obligation(

@@ -78,7 +78,7 @@ def _without_promises(kernel: Kernel, records: list[ProofRecord], promises: tupl
     """Mark as assumed what is not shown once the promises are taken away."""
     plain = replace(without_promises(kernel), sizes=tuple(SizeInfo(s.name, s.static) for s in kernel.sizes))
     found: list[ProofRecord] = []
-    for record, bare in zip(records, obligations(kernel_facts(plain)), strict=True):
+    for record, bare in zip(records, obligations(replace(kernel_facts(plain), shown_only=True)), strict=True):
         stands = record.outcome != "proved" or (bare.shown and bare.statement == record.statement)
         found.append(record if stands else replace(record, outcome="assumed", assumptions=promises))
     return found

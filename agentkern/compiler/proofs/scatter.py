@@ -103,7 +103,7 @@ def _is_ascending(scope: Scope, facts: Facts, order: tuple[str, ...], digits: di
 
 def _span(scope: Scope, facts: Facts, name: str) -> Form | None:
     """By how much two values of a symbol in one block differ at most."""
-    for block in scope.blocks:
+    for block in scope.forms.blocks:
         if name.startswith(f"{blocks.at_name(block)}@"):
             return dims.add(block.length if block.block is None else block.block, -1)
     known = facts.symbol_interval(name)
