@@ -226,6 +226,12 @@ BLOCKS = (
         "`{name}` depends on how the steps of `{block}` are cut, and the compiler chooses that",
         "write the block: `ak.steps(..., block=128)`; it is part of the answer then",
     ),
+    Code(
+        "AK423",
+        "{what} depends on where steps begin and end, and the compiler chooses that",
+        "write the block: `ak.steps(..., block=128)`; it is part of the answer then",
+    ),
+    Code("AK424", "this cannot say which steps run", "{hint_text}"),
 )
 
 NUMBERS = (

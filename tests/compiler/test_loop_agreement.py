@@ -150,6 +150,88 @@ def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T,H]):
 """,
         [({"H": 9}, {"T": 2, "N": 70})],
     ),
+    "rows_run_until_and_since": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T], p: ak.Out[ak.f32,T,4]):
+    for t in ak.grid(T):
+        acc=ak.zeros((t,),ak.f32)
+        wide=ak.zeros((t,4),ak.f32)
+        for k in ak.steps(N, block=8, until=t.index + 1, since=t.index // 2):
+            v=ak.where(k.index[None,:]<=t.index[:,None], x[t,k], 0.0)
+            acc=acc*0.5+ak.sum(v,axis=1)
+            wide=wide*0.5+ak.max(v,axis=1)[:,None]
+        o[t]=acc
+        p[t,:]=wide
+""",
+        [({}, {"T": t, "N": n}) for t, n in ((1, 1), (50, 60), (3, 0))],
+    ),
+    "a_limit_for_all_rows": (
+        """\
+def k(x: ak.In[ak.f32,T,N], n: ak.In[ak.i32,T], o: ak.Out[ak.f32,T], c: ak.Out[ak.i32,T]):
+    for t in ak.grid(ak.each(T)):
+        acc=ak.zeros((),ak.f32)
+        count=ak.zeros((),ak.i32)
+        for k in ak.steps(N, block=8, until=n[t], since=3):
+            acc=acc*0.5+ak.sum(x[t,k],axis=0)
+            count=count+1
+        o[t]=acc
+        c[t]=count
+""",
+        [({}, {"T": 9, "N": 30})],
+    ),
+    "a_loop_ends_early": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T], c: ak.Out[ak.i32,T]):
+    for t in ak.grid(ak.each(T)):
+        acc=ak.zeros((),ak.f32)
+        count=ak.zeros((),ak.i32)
+        for k in ak.steps(N, block=4):
+            acc=acc+ak.sum(ak.abs(x[t,k]),axis=0)
+            if acc > 6.0:
+                count=count+100
+                break
+            count=count+1
+            if ak.max(x[t,k],axis=0) > 100.0:
+                break
+            count=count+1
+        o[t]=acc
+        c[t]=count
+""",
+        [({}, {"T": 9, "N": n}) for n in (0, 3, 30)],
+    ),
+    "a_choice_by_a_scalar": (
+        """\
+def k(x: ak.In[ak.f32,T,H], n: ak.In[ak.i32,T], o: ak.Out[ak.f32,T,H], p: ak.Out[ak.f32,T]):
+    for t in ak.grid(ak.each(T)):
+        y=x[t,:]
+        if n[t] > 0:
+            y=y/ak.sum(ak.abs(y),axis=0)
+            z=ak.max(y,axis=0)
+        elif n[t] < -5:
+            z=ak.min(y,axis=0)
+            y=y.reshape(2,H//2).T.reshape(H)
+        else:
+            z=0.0
+        o[t,:]=y
+        p[t]=z
+""",
+        [({"H": h}, {"T": 9}) for h in (2, 300)],
+    ),
+    "a_choice_in_a_loop_skips_stores": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T,N], p: ak.Out[ak.f32,T]):
+    for t in ak.grid(ak.each(T)):
+        s=ak.zeros((),ak.f32)
+        for k in ak.steps(ak.each(N)):
+            o[t,k]=s
+            if x[t,k] > 0.0:
+                s=s+x[t,k]
+            else:
+                s=-s
+        p[t]=s
+""",
+        [({}, {"T": 5, "N": 30})],
+    ),
     "matrix_rows": (
         """\
 def k(x: ak.In[ak.f32,N,4,4], o: ak.Out[ak.f32,N,4,4]):

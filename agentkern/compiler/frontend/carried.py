@@ -25,6 +25,11 @@ class Carried:
     before: FrontValue
     tiles: tuple[Tile, ...]
 
+    def rebuilt(self, made: list[Value]) -> FrontValue:
+        """The value with the first of other tiles in the places of its own; takes them away."""
+        taken = [made.pop(0) for _ in self.tiles]
+        return rebuilt(self.before, iter(taken))
+
 
 def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
     """Every name that statements bind, in order."""
@@ -53,10 +58,15 @@ def carried_names(lw: Lowering, names: Sequence[str]) -> tuple[Carried, ...]:
         if name not in lw.scopes[-1] or not (own or (lw.grid is not None and name in lw.grid.bound)):
             continue
         value = lw.scopes[-1][name]
-        tiles = [leaf for leaf in _leaves(value) if isinstance(leaf, Tile) and not leaf.weak]
-        if tiles and len(tiles) == sum(1 for _ in _leaves(value)):
-            found.append(Carried(name, value, tuple(tiles)))
+        if tiles_of(value):
+            found.append(Carried(name, value, tiles_of(value)))
     return tuple(found)
+
+
+def tiles_of(value: FrontValue) -> tuple[Tile, ...]:
+    """The tiles of a value that is one, or a tuple of nothing else; none of other values."""
+    tiles = [leaf for leaf in _leaves(value) if isinstance(leaf, Tile) and not leaf.weak]
+    return tuple(tiles) if len(tiles) == sum(1 for _ in _leaves(value)) else ()
 
 
 def rebuilt(value: FrontValue, tiles: Iterator[Value]) -> FrontValue:

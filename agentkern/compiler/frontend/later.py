@@ -131,7 +131,7 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "Global": ("`global`", "module-level names can be read as they are"),
     "Nonlocal": ("`nonlocal`", "names are rebound by assignment"),
     "Match": ("`match`", "use `if` on compile-time values"),
-    "Break": ("`break`", "choose per element with `ak.where`"),
+    "Break": ("`break` here", "write `if condition: break` as a statement of an `ak.steps` loop"),
     "Continue": ("`continue`", "choose per element with `ak.where`"),
 }
 

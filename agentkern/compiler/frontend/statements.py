@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from agentkern.compiler.frontend.choices import condition_of, lower_if
 from agentkern.compiler.frontend.expressions import condition
 from agentkern.compiler.frontend.later import STATEMENTS
 from agentkern.compiler.frontend.loops import handle_for
@@ -144,11 +145,17 @@ def _result(lw: Lowering, node: ast.AugAssign, load: ast.expr) -> FrontValue:
 def _if(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.If)
     try:
-        chosen = node.body if condition(lw, node.test) else node.orelse
+        value = lw.need_one(node.test)
+        is_scalar = isinstance(value, Tile) and not value.weak and not value.shape
+        given = condition_of(lw, value, node.test) if is_scalar and isinstance(value, Tile) else None
+        chosen = condition(lw, node.test) if given is None else None
     except (Rejected, Poisoned):
         forget(lw, node)
         raise
-    lw.run(chosen)
+    if given is not None:
+        lower_if(lw, node, given)
+    else:
+        lw.run(node.body if chosen else node.orelse)
 
 
 def _expression(lw: Lowering, node: ast.stmt) -> None:
@@ -168,6 +175,9 @@ def _return(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.Return)
     if not lw.calls:
         _unsupported(lw, node)
+    if lw.regions:
+        instead = "bind a name, and return it behind the loop or `if`"
+        lw.fail("AK105", node, what="`return` in a loop or an `if` of the run", instead=instead)
     raise Returned(NOTHING if node.value is None else lw.evaluate(node.value))
 
 

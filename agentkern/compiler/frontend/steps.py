@@ -14,9 +14,11 @@ from agentkern.compiler.frontend.carried import (
     matched,
     rebuilt,
 )
+from agentkern.compiler.frontend.choices import choose, has_break, run_with_breaks
 from agentkern.compiler.frontend.conversion import cast
 from agentkern.compiler.frontend.free_steps import check_free
 from agentkern.compiler.frontend.grids import block_size, callee_is, new_symbol
+from agentkern.compiler.frontend.limits import Limit, check_rows, kept_rows, read_limit, running
 from agentkern.compiler.frontend.lowering import I64, Lowering, Poisoned, Rejected
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.values import BlockVar, Extent, Number, Tile, describe
@@ -39,6 +41,7 @@ class Steps:
     high: Bound
     block: int | None
     each: bool
+    limits: tuple[Limit, ...] = ()
 
 
 def lower_steps(lw: Lowering, node: ast.For, call: ast.Call) -> None:
@@ -65,7 +68,11 @@ def _head(lw: Lowering, node: ast.For, call: ast.Call) -> Steps:
     if not 1 <= len(bounds) <= 2 or any(isinstance(item, ast.Starred) for item in bounds):
         lw.fail("AK122", call, name="ak.steps", reason="it takes one or two bounds", form=FORM)
     block: int | None = 1 if each else None
+    limits: list[Limit] = []
     for keyword in keywords:
+        if keyword.arg in ("until", "since"):
+            limits.append(read_limit(lw, keyword.arg, keyword.value))
+            continue
         if keyword.arg != "block":
             lw.fail("AK122", keyword, name="ak.steps", reason=f"unknown keyword `{keyword.arg}`", form=FORM)
         if each:
@@ -73,7 +80,11 @@ def _head(lw: Lowering, node: ast.For, call: ast.Call) -> Steps:
         block = block_size(lw, lw.need_one(keyword.value), keyword.value)
     values = [_bound(lw, item) for item in bounds]
     low, high = values if len(values) == 2 else (0, values[0])
-    return Steps(node.target.id, low, high, block, each)
+    for what, used in (*((f"`{limit.name}=`", True) for limit in limits), ("`break`", has_break(node.body))):
+        if used and block is None:
+            fixes = (lw.source.insert_before_end(call, ", block=128", "write a block of 128"),)
+            lw.fail("AK423", call, what=what, fixes=fixes)
+    return Steps(node.target.id, low, high, block, each, tuple(sorted(limits, key=lambda limit: limit.name != "until")))
 
 
 def _bound(lw: Lowering, node: ast.expr) -> Bound:
@@ -109,6 +120,7 @@ def _lower_loop(lw: Lowering, node: ast.For, call: ast.Call, steps: Steps) -> No
     block = Value(type_, type_.name.removeprefix("%"))
     names = assigned_names(node.body)
     carried = carried_names(lw, names)
+    check_rows(lw, steps.limits, [(c.name, tile) for c in carried for tile in c.tiles])
     args = [Value(tile.type, c.name) for c in carried for tile in c.tiles]
     with RegionBody(lw) as region:
         scalar = Tile(lw.emit("start", (block,), TileType(I64), node.target)) if steps.each else None
@@ -118,10 +130,13 @@ def _lower_loop(lw: Lowering, node: ast.For, call: ast.Call, steps: Steps) -> No
         for c in carried:
             lw.scopes[-1][c.name] = rebuilt(c.before, given)
         lw.bind(steps.name, variable)
-        lw.run(node.body)
+        runs = running(lw, steps.limits, block, node.iter)
+        stop = _run_body(lw, node, runs)
         yields = _yields(lw, carried, node)
         if yields is not None:
-            lw.builder.emit("yield", tuple(yields))
+            if runs is not None and runs.shape:
+                yields = [kept_rows(lw, runs, new, old, node.iter) for new, old in zip(yields, args, strict=True)]
+            lw.builder.emit("yield", (*yields, *([stop.value] if stop is not None else [])))
     end_names(lw, region, (*names, steps.name), carried, node)
     if yields is None:
         forget(lw, node)
@@ -129,13 +144,35 @@ def _lower_loop(lw: Lowering, node: ast.For, call: ast.Call, steps: Steps) -> No
     inits = tuple(tile.value for c in carried for tile in c.tiles)
     body = Region((block, *args), region.ops)
     lw.builder.location = lw.source.location(node.iter)
-    results = lw.builder.emit("loop", (*operands, *inits), tuple(v.type for v in inits), None, (body,))
+    limits = tuple(limit.furthest.value for limit in steps.limits)
+    attrs = {limit.name: True for limit in steps.limits} | ({"breaks": True} if stop is not None else {})
+    types = tuple(v.type for v in inits)
+    results = lw.builder.emit("loop", (*operands, *limits, *inits), types, attrs or None, (body,))
     made = iter(results)
     for c in carried:
         for result in results:
             result.name = result.name or c.name
         lw.bind(c.name, rebuilt(c.before, made))
     check_free(lw, lw.builder.ops[-1], [c.name for c in carried for _ in c.tiles], steps.name, call)
+
+
+def _run_body(lw: Lowering, node: ast.For, runs: Tile | None) -> Tile | None:
+    """The statements of a step; gives the scalar that ends the loop, if one may."""
+    if runs is None:
+        return run_with_breaks(lw, node.body)
+    if runs.shape:
+        _refuse_stores(lw, node)
+        return run_with_breaks(lw, node.body)
+    names = assigned_names(node.body)
+    return choose(lw, node.iter, runs, (lambda: run_with_breaks(lw, node.body), lambda: None), names)
+
+
+def _refuse_stores(lw: Lowering, node: ast.For) -> None:
+    """A store would have to leave out the rows that do not run. Errors: AK604."""
+    for child in (inner for statement in node.body for inner in ast.walk(statement)):
+        if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):
+            instead = "store behind the loop, or give `until=` and `since=` scalars"
+            lw.fail("AK604", child, what="a store in a loop whose rows run different steps", instead=instead)
 
 
 def _yields(lw: Lowering, carried: tuple[Carried, ...], node: ast.For) -> list[Value] | None:

@@ -205,7 +205,7 @@ BODIES = [
      "for t in ak.grid(T):\n    y = x[t, :]\n    y += 1.0\n    out[t, :] = y"),
     ("for t in ak.grid(T):\n    x.y = 1\n    out[t, :] = 0.0", ["AK105"], "for t in ak.grid(T):\n    out[t, :] = 0.0"),
     ("for t in ak.grid(T):\n    y = x[t, :]", ["AK310"], GOOD),
-    ("if n > 0:\n    a = 1\n" + GOOD, ["AK604"], "if flag:\n    a = 1\n" + GOOD),
+    ("if n > 0:\n    a = 1\n" + GOOD, ["AK110"], "if flag:\n    a = 1\n" + GOOD),
     ("T2 = ak.dim('T2')\n" + GOOD, ["AK215"], "T2 = T + 1\n" + GOOD),
     ("for t in ak.grid(T):\n    for k in range(2000):\n        pass\n    out[t, :] = 0.0", ["AK409"],
      "for t in ak.grid(T):\n    for k in range(1000):\n        pass\n    out[t, :] = 0.0"),

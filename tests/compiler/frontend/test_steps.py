@@ -127,3 +127,49 @@ def test_a_wrong_loop_is_rejected(loop: str, expected: list[str]):
 
 def test_a_number_that_no_step_reads_first_may_be_bound_anew():
     loop_of(text_with("for k in ak.steps(N, block=8):\n    number = 2.0\n    acc = acc + number"))
+
+
+LIMITS = [
+    ("for k in ak.steps(N, until=t.index + 1):\n    acc = acc + 1.0", ["AK423"]),
+    ("for k in ak.steps(N, since=3):\n    acc = acc + 1.0", ["AK423"]),
+    ("for k in ak.steps(N):\n    top = ak.maximum(top, 1.0)\n    if c > 3:\n        break", ["AK423"]),
+    ("for k in ak.steps(N, block=8, until=acc):\n    acc = acc + 1.0", ["AK424"]),
+    ("for k in ak.steps(N, block=8, until=ak.zeros((3,), ak.i32)):\n    acc = acc + 1.0", ["AK424"]),
+    ("for k in ak.steps(N, block=8, until=t.index[:, None]):\n    acc = acc + 1.0", ["AK424"]),
+    ("for k in ak.steps(N, block=8):\n    acc = acc + 1.0\n    if acc > 3.0:\n        break", ["AK424"]),
+    ("for k in ak.steps(N, block=8):\n    acc = acc + 1.0\n    if c:\n        break", ["AK206"]),
+    ("for k in ak.steps(N, block=8):\n    acc = acc + 1.0\n    break", ["AK105"]),
+    ("for k in ak.steps(N, block=8, until=t.index):\n    out[t] = acc", ["AK604"]),
+    ("if c > 0:\n    acc = acc[:, None]", ["AK421"]),
+    ("if c > 0:\n    y = acc + 1.0\nacc = y", ["AK201"]),
+    ("if c > 0:\n    y = 1.0\nelse:\n    y = 2.0\nacc = acc + y", ["AK420"]),
+    ("if c:\n    acc = acc + 1.0", ["AK206"]),
+]
+
+
+@pytest.mark.parametrize(("loop", "expected"), LIMITS)
+def test_what_runs_is_said_by_a_scalar_or_by_rows(loop: str, expected: list[str]):
+    assert codes(lower(text_with(loop))) == expected
+
+
+RUNS = [
+    "for k in ak.steps(N, block=8, until=t.index + 1, since=c):\n    acc = acc + ak.sum(x[t, k], axis=1)",
+    "for k in ak.steps(ak.each(N)):\n    acc = acc + x[t, k]\n    if c > 3:\n        break\n    acc = acc * 2.0",
+    "for k in ak.steps(ak.each(N)):\n    if False:\n        break\n    acc = acc * 2.0",
+    "for k in ak.steps(N, block=8):\n    if c > 0:\n        acc = acc + 1.0\n    else:\n        acc = 0.0",
+]
+
+
+@pytest.mark.parametrize("loop", RUNS)
+def test_a_limited_loop_is_accepted(loop: str):
+    loop_of(text_with(loop))
+
+
+def test_a_choice_merges_names_that_both_branches_bind():
+    accepted(text_with("if c > 0:\n    y = acc + 1.0\nelse:\n    y = 0.0\nacc = y"))
+
+
+def test_a_return_inside_a_loop_of_a_helper_is_rejected():
+    helper = "@ak.inline\ndef f(x, t):\n    for k in ak.steps(3):\n        return x\n\n\n@ak.kernel"
+    text = text_with("acc = f(acc, t)").replace("@ak.kernel", helper)
+    assert "AK105" in codes(lower(text))

@@ -116,13 +116,14 @@ def lower_loop(function: FunctionLowering, outer: Elements, op: Op, tile: int, l
         _copy(function, outer, value, array)
     low, begin, count = _range(function, parts, tile)
     if not (isinstance(count, int) and isinstance(begin, int) and begin >= count):
-        with function.loop(begin, count, unroll=False, name=parts.block.name or "step") as number:
+        steps = function.loop(begin, count, unroll=False, name=parts.block.name or "step")
+        with steps as number:
             function.enter_block(parts.block, number, tile, low)
             function.tiles[parts.block] = gcd(tile, first_divisor(parts.type.first, function.kernel))
             _hold(function, parts.args, arrays)
             inner = lower_region(function, op.regions[0])
             _move(function, inner, parts.yields, arrays)
-            if parts.stop is not None:
+            if parts.stop is not None and not steps.once:
                 function.builder.emit("break_if", (inner.element(parts.stop, 0),))
     _hold(function, op.results, arrays)
 
