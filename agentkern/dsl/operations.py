@@ -221,6 +221,16 @@ def all(x: Tile, axis: Axes = None, keepdims: Flag = False) -> Tile:
     raise not_executed("all")
 
 
+def cumsum(x: Tile, axis: int | None = None, reverse: Flag = False, exclusive: Flag = False) -> Tile:
+    """Running sums along an axis, in the fixed order of scans; `exclusive` begins with 0, `reverse` at the end."""
+    raise not_executed("cumsum")
+
+
+def cummax(x: Tile, axis: int | None = None, reverse: Flag = False, exclusive: Flag = False) -> Tile:
+    """Running largest values along an axis; NaN propagates; `exclusive` begins with -inf or the smallest integer."""
+    raise not_executed("cummax")
+
+
 def trunc_div(a: Operand, b: Operand) -> Tile:
     """Integer quotient rounded toward zero; `//` rounds down."""
     raise not_executed("trunc_div")

@@ -20,7 +20,7 @@ from agentkern.tools.results import Roofline
 _FLOPS: Mapping[str, int] = {
     "add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2, "maximum": 1, "minimum": 1, "sqrt": 1, "rsqrt": 1,
     **dict.fromkeys(FUNCTIONS, 1),
-    "sum": 1, "prod": 1, "mean": 1, "max": 1, "min": 1, "absmax": 1, "argmax": 1, "argmin": 1,
+    "sum": 1, "prod": 1, "mean": 1, "max": 1, "min": 1, "absmax": 1, "argmax": 1, "argmin": 1, "cumsum": 1, "cummax": 1,
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.loop_ops import loop_parts
+from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, mask_of, tile_of
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -182,6 +183,9 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
         assert isinstance(permutation, tuple)
         for axis, old in enumerate(permutation):
             union.join((op.operands[0], int(old)), (op.result, axis))
+    elif op.name in SCANS:
+        for axis in range(_tile(op.result).rank):
+            union.join((op.operands[0], axis), (op.result, axis))
     elif op.name == "concat":
         for axis in range(_tile(op.result).rank):
             for operand in op.operands if axis != op.attrs["axis"] else ():

@@ -5,8 +5,6 @@ LATER: dict[str, str] = {
     "dot": "`ak.sum(a * b, axis=...)` works today",
     "einsum": "`ak.sum(a * b, axis=...)` works today",
     "tri_inv": "element operations and reductions work today",
-    "cumsum": "`ak.sum` over a whole axis works today",
-    "cummax": "`ak.max` over a whole axis works today",
     "topk": "`ak.max` works today",
     "sort": "`ak.max` and `ak.min` work today",
     "bincount": "`ak.sum(x == value, axis=...)` works today",

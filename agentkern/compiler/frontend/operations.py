@@ -25,6 +25,7 @@ from agentkern.compiler.frontend.functions import function, gelu
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.operators import Domain, OperatorRow, binary, check_domain, unary
 from agentkern.compiler.frontend.reductions import reduction
+from agentkern.compiler.frontend.scans import scan, scan_form
 from agentkern.compiler.frontend.scratch import scratch
 from agentkern.compiler.frontend.shapes import dtype_of, shape_of
 from agentkern.compiler.frontend.sizes import declare
@@ -217,6 +218,7 @@ OPERATIONS: dict[str, Operation] = {
         name: Operation(form(f"ak.{name}(x, axis=None, keepdims=False)"), reduction(name))
         for name in ("sum", "prod", "mean", "max", "min", "absmax", "any", "all", "argmax", "argmin")
     },
+    **{name: Operation(form(scan_form(name)), scan(name)) for name in ("cumsum", "cummax")},
     "arange": Operation(form(shaping.FORMS["arange"]), shaping.arange),
     "concat": Operation(form(shaping.FORMS["concat"]), shaping.concat),
     "stack": Operation(form(shaping.FORMS["stack"]), shaping.stack),

@@ -44,7 +44,7 @@ def reduction(name: str) -> Callable[[Lowering, dict[str, Argument], ast.Call], 
     def rule(lw: Lowering, arguments: dict[str, Argument], node: ast.Call) -> FrontValue:
         keepdims = _check_form(lw, name, arguments, node)
         x = arguments["x"]
-        tile = _checked(lw, name, as_tile(lw, x.value, x.node, f"ak.{name}"), x.node)
+        tile = checked(lw, name, as_tile(lw, x.value, x.node, f"ak.{name}"), x.node, f"ak.{name}")
         axis = arguments.get("axis")
         axes = axes_of(lw, axis, tile.shape)
         for k in axes:
@@ -70,12 +70,13 @@ def _is_order_free(name: str, tile: Tile) -> bool:
     return name in ("max", "min", "absmax", "any", "all") or (name == "sum" and not tile.dtype.is_float)
 
 
-def _checked(lw: Lowering, name: str, tile: Tile, node: ast.expr) -> Tile:
+def checked(lw: Lowering, name: str, tile: Tile, node: ast.expr, operation: str) -> Tile:
+    """The operand of a reduction of this name, in a dtype that it takes. Errors: AK206."""
     if name in ("any", "all"):
         if tile.dtype.kind != "bool":
             hint = "compare it first: `x != 0`"
             fixes = (lw.source.insert_after(node, " != 0", "compare with 0"),)
-            lw.fail("AK206", node, operation=f"ak.{name}", got=tile.dtype.name, hint_text=hint, fixes=fixes)
+            lw.fail("AK206", node, operation=operation, got=tile.dtype.name, hint_text=hint, fixes=fixes)
         return tile
     if tile.dtype.kind == "bool":
         if name == "sum":
@@ -84,6 +85,6 @@ def _checked(lw: Lowering, name: str, tile: Tile, node: ast.expr) -> Tile:
         if name in ARGUMENTS:
             hint = "convert it to a number: `.to(ak.i32)`"
         fixes = fix_cast(lw, node, DTYPES["i32"])
-        lw.fail("AK206", node, operation=f"ak.{name}", got="bool", hint_text=hint, fixes=fixes)
-    check_domain(lw, _DOMAINS.get(name, "number"), tile, node, f"ak.{name}")
+        lw.fail("AK206", node, operation=operation, got="bool", hint_text=hint, fixes=fixes)
+    check_domain(lw, _DOMAINS.get(name, "number"), tile, node, operation)
     return tile

@@ -46,6 +46,18 @@ def _kept_block(lw: Lowering, shape: Shape, axis: int, node: ast.expr) -> None:
         lw.fail("AK404", node, block=block.name)
 
 
+def flat_axis(lw: Lowering, name: str, tile: Tile, arguments: Arguments, node: ast.Call, text: str) -> tuple[Tile, int]:
+    """The tile and the axis that `axis=` names; without one, all elements in row-major order. Errors: AK122, AK404."""
+    given = arguments.get("axis")
+    if given is not None and not isinstance(given.value, Nothing):
+        return tile, one_axis(lw, name, given, tile.shape, 0, text)
+    if len(tile.shape) == 1:
+        return tile, 0
+    for k in range(len(tile.shape)):
+        _kept_block(lw, tile.shape, k, node)
+    return reshaped(lw, tile, (dims.product(tile.shape),), node), 0
+
+
 def arange(lw: Lowering, arguments: Arguments, node: ast.Call) -> FrontValue:
     """The positions 0 to n - 1 as i64. Errors: AK215, AK218, AK405."""
     n = arguments["n"]
@@ -113,13 +125,7 @@ def repeat(lw: Lowering, arguments: Arguments, node: ast.Call) -> FrontValue:
     count = times.value.value
     if count < 0:
         _wrong(lw, "repeat", times.node, f"{count} repeats")
-    axis, given = 0, arguments.get("axis")
-    if given is not None and not isinstance(given.value, Nothing):
-        axis = one_axis(lw, "repeat", given, tile.shape, 0, FORMS["repeat"])
-    else:
-        for k in range(len(tile.shape)):
-            _kept_block(lw, tile.shape, k, x.node)
-        tile = reshaped(lw, tile, (dims.product(tile.shape),), node)
+    tile, axis = flat_axis(lw, "repeat", tile, arguments, node, FORMS["repeat"])
     _kept_block(lw, tile.shape, axis, x.node)
     before, extent, after = tile.shape[:axis], tile.shape[axis], tile.shape[axis + 1 :]
     shape = (*before, dims.mul(extent, count), *after)

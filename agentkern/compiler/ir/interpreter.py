@@ -19,7 +19,7 @@ from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_loops import FREE_STEP, run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, store
-from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, constant, distinct, result_type, tile_type
+from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
@@ -93,6 +93,8 @@ def _evaluate(op: Op, frame: Frame) -> Raw:
         return _element(op, frame)
     if op.name in REDUCE:
         return _reduce(op, frame)
+    if op.name in SCANS:
+        return _scan(op, frame)
     if op.name in MOVES:
         return MOVES[op.name](op, frame)
     raise InterpreterError(f"operation `{op.name}` has no meaning in the interpreter", op.location)
@@ -109,6 +111,17 @@ def _reduce(op: Op, frame: Frame) -> Raw:
     extents = tuple(frame.static_extent(source.shape[axis]) for axis in axes)
     result = REDUCE[op.name](source.dtype.name, frame.array(op.operands[0]), axes, extents)
     return np.asarray(result).reshape(frame.shape(result_type(op).shape))
+
+
+def _scan(op: Op, frame: Frame) -> Raw:
+    """A scan of a whole axis, or of one chunk after those before it."""
+    axis, reverse, exclusive = op.attrs["axis"], op.attrs["reverse"], op.attrs["exclusive"]
+    assert isinstance(axis, int) and isinstance(reverse, bool) and isinstance(exclusive, bool)
+    before = frame.carried.get(id(op)) if op.attrs.get("carried") else None
+    source = frame.array(op.operands[0])
+    found, total = SCANS[op.name](tile_type(op).dtype.name, source, axis, before, reverse=reverse, exclusive=exclusive)
+    frame.carried[id(op)] = total
+    return found
 
 
 def _run_grid(op: Op, frame: Frame) -> None:
@@ -137,9 +150,10 @@ def _run_stream(op: Op, frame: Frame) -> None:
     extent = frame.shape([block.extent])[0]
     kinds, axes = attr_tuple(op, "kinds"), [int(str(axis)) for axis in attr_tuple(op, "axes")]
     yielded: list[list[Raw]] = [[] for _ in kinds]
-    for chunk in _blocks(extent, block.block) or (Block(0, 0, 0),):
+    chunks, carried = _blocks(extent, block.block) or (Block(0, 0, 0),), dict[int, Raw]()
+    for chunk in reversed(chunks) if op.attrs.get("reverse") else chunks:
         sizes = frame.sizes | {block.name: chunk.stop - chunk.start}
-        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block, frame.scattered)
+        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block, frame.scattered, carried)
         inner.values[id(region.args[0])] = chunk
         _run(region.ops, inner)
         for tiles, value in zip(yielded, last.operands, strict=True):

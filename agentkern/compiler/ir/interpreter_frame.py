@@ -35,7 +35,8 @@ Datum = Raw | Block
 class Frame:
     """What an operation sees: values by identity, extents by name, and the extents that fix orders.
 
-    `scattered` holds the elements that stores of the running grid have written through tiles of indices, by store.
+    `scattered` holds the elements that stores of the running grid have written through tiles of indices, by store;
+    `carried` the totals so far of scans that a stream runs chunk by chunk, by scan.
     """
 
     values: dict[int, Datum]
@@ -43,6 +44,7 @@ class Frame:
     static: dict[str, int]
     free_block: int | None
     scattered: dict[int, Raw] = field(default_factory=dict[int, Raw])
+    carried: dict[int, Raw] = field(default_factory=dict[int, Raw])
 
     def array(self, value: Value) -> Raw:
         """Return the array that a tile or tensor value has."""

@@ -15,6 +15,7 @@ from agentkern.compiler.ir import (
     reference_math,
     reference_orders,
     reference_reductions,
+    reference_scans,
 )
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.function_table import FUNCTIONS
@@ -22,6 +23,7 @@ from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, canoni
 from agentkern.compiler.ir.types import TileType
 
 ElementFunction = Callable[[Op, tuple[Raw, ...]], Raw]
+ScanFunction = Callable[..., tuple[Raw, Raw]]
 ReduceFunction = Callable[[str, Raw, tuple[int, ...], tuple[int | None, ...]], Raw]
 
 
@@ -177,3 +179,5 @@ REDUCE: dict[str, ReduceFunction] = {
     "argmax": reference_orders.argmax_over,
     "argmin": reference_orders.argmin_over,
 }
+
+SCANS: dict[str, ScanFunction] = {"cumsum": reference_scans.cumsum, "cummax": reference_scans.cummax}

@@ -48,6 +48,15 @@ class SumOrder:
         return self.panel_elems // self.partials
 
 
+SCAN_PANEL = 64
+"""Elements of one panel of a scan.
+
+Element i belongs to panel i // 64, in both directions. Inside a panel elements are added one after another from -0.0
+on; the panels' totals are added one after another, from -0.0, or +0.0 where the scan is exclusive; each element takes
+the total before its panel and then its own. A reverse scan goes through both from the end: the panels stay where they
+are, and absent positions count as -0.0.
+"""
+
 LONG_ROW = SumOrder(panel_elems=8192, partials=1024, tree_bits=_ROW_BITS)
 COLUMN = SumOrder(panel_elems=256, partials=32, tree_bits=(0, 1, 2, 3, 4))
 
@@ -87,7 +96,8 @@ ROUNDING_ROWS: tuple[RoundingRow, ...] = (
     RoundingRow("mean", "sum / n in the accumulation type, n rounded to it, one IEEE division"),
     RoundingRow(
         "cumsum",
-        "panels of 64 in ascending order, panel totals in ascending order, then one addition each",
+        "panels of 64 in ascending order, panel totals in ascending order, then total + own; reverse: descending; "
+        "exclusive: a +0.0 stands before the totals",
     ),
     RoundingRow("dot (f32, f64)", "fma in ascending contracted index, from `acc` or the first product"),
     RoundingRow("einsum", "fma in ascending contracted index, from `acc` or the first product"),
@@ -95,13 +105,14 @@ ROUNDING_ROWS: tuple[RoundingRow, ...] = (
         "tri_inv",
         "forward substitution in blocks of 16, then two combining levels, fma in f32",
     ),
+    RoundingRow("cummax, integer cumsum", "order-free; NaN propagates, -0 < +0; sums wrap"),
     RoundingRow("max, min, absmax", "order-free; NaN propagates, -0 < +0"),
     RoundingRow("integer sum, any, all", "order-free; sums wrap"),
     RoundingRow(
         "f16, bf16 arithmetic",
         "the f32 operation on the widened values, rounded once to the narrow type",
     ),
-    RoundingRow("f16, bf16 sum, prod, mean", "accumulated in f32, rounded once at the end"),
+    RoundingRow("f16, bf16 sum, prod, mean, cumsum", "accumulated in f32, each result rounded once at the end"),
     RoundingRow("add, sub, mul, fma, div, sqrt, rsqrt", "correctly rounded, to nearest even"),
     *(RoundingRow(name, _function_rule(DEFINITIONS[name])) for name in FUNCTIONS),
     RoundingRow("casts", "round to nearest even; to fp8 saturating, infinities included"),

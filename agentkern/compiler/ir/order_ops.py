@@ -13,6 +13,7 @@ from agentkern.dsl.dtypes import DTYPES
 
 TILE: frozenset[Stage] = frozenset({"tile", "placed"})
 ARGUMENTS = ("argmax", "argmin")
+SCANS = ("cumsum", "cummax")
 
 
 def operand_type(op: Op, k: int = 0) -> TileType:
@@ -85,6 +86,15 @@ def _bitcast_axis(op: Op) -> str | None:
     return None if bits[0] == bits[1] else f"{bits[0]} bits are not {bits[1]}"
 
 
+def _scan(op: Op) -> str | None:
+    axis, source = op.attrs["axis"], operand_type(op)
+    if not isinstance(axis, int) or not 0 <= axis < source.rank:
+        return f"axis {axis} of rank {source.rank}"
+    if result_type(op) != source and result_type(op).layout is None:
+        return f"the result is {result_type(op)}, the operand {source}"
+    return None
+
+
 def _arange(op: Op) -> str | None:
     type_ = result_type(op)
     return None if type_.rank == 1 and type_.dtype is DTYPES["i64"] else f"the result is {type_}"
@@ -96,6 +106,10 @@ def _row(name: str, operands: int | None, rule: VerifyRule, doc: str, *traits: s
 
 ORDER_ROWS: tuple[OpSpec, ...] = (
     *(_row(n, 1, _argument, f"row-major index of the {n[3:]} over axes", axes=True, keepdims=True) for n in ARGUMENTS),
+    *(
+        _row(n, 1, _scan, doc, "arithmetic", axis=True, reverse=True, exclusive=True, carried=False)
+        for n, doc in (("cumsum", "running sums along an axis"), ("cummax", "running largest values along an axis"))
+    ),
     _row("arange", 0, _arange, "the positions of an axis, from 0"),
     _row("concat", None, _concat, "tiles one after another along an axis", "move", axis=True),
     _row("last", 1, _last, "the last present position of an axis", "move", axis=True),

@@ -54,7 +54,15 @@ _ELEMENT = frozenset({"elementwise", "arithmetic"})
 _ALL: frozenset[Stage] = frozenset({"tile", "placed", "gpu"})
 _ROWS = (
     OpSpec(
-        "stream", TILE, 0, -1, {"kinds": True, "axes": True}, 1, frozenset({"region"}), _stream, "chunks of an axis"
+        "stream",
+        TILE,
+        0,
+        -1,
+        {"kinds": True, "axes": True, "reverse": False},
+        1,
+        frozenset({"region"}),
+        _stream,
+        "chunks of an axis, from the last on where it is `reverse`",
     ),
     OpSpec(
         "convert",

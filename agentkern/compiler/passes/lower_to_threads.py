@@ -6,12 +6,14 @@ hands every other operation to its topic.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order import SumOrder, sum_order
+from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
@@ -29,10 +31,18 @@ from agentkern.compiler.passes.lower.reductions import (
     identity,
     plan_accumulators,
 )
+from agentkern.compiler.passes.lower.scans import lower_scan
 from agentkern.compiler.passes.lower.streams import lower_stream
 from agentkern.compiler.passes.root_classes import stream_order
 
 _BLOCK_NUMBERS = ("ordinal", "start", "end")
+_ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
+    "store": lower_store,
+    "convert": lower_conversion,
+    "slice": lower_conversion,
+    "concat": lower_concat,
+    **dict.fromkeys(SCANS, lower_scan),
+}
 
 
 def _tile(value: Value) -> TileType:
@@ -112,16 +122,12 @@ class _Region:
             self.with_regions(op)
         elif op.name == "load":
             lower_load(function, self.elements, op)
-        elif op.name == "store":
-            lower_store(function, self.elements, op)
+        elif op.name in _ALONE:
+            _ALONE[op.name](function, self.elements, op)
         elif op.name == "cast":
             self.elements.emit_pairs(op)
         elif op.name in REDUCTIONS:
             self.reduction(op)
-        elif op.name in ("convert", "slice"):
-            lower_conversion(function, self.elements, op)
-        elif op.name == "concat":
-            lower_concat(function, self.elements, op)
         elif op.name == "constant":
             function.held[op.result] = function.builder.value(
                 "constant", (), _tile(op.result), op.attrs, op.result.name

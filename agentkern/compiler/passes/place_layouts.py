@@ -15,6 +15,7 @@ from agentkern.compiler.analysis.windows import makers_of
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import SumOrder, sum_order
+from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
@@ -47,6 +48,7 @@ from agentkern.compiler.passes.root_classes import (
     stream_orders,
     tile_extents,
 )
+from agentkern.compiler.passes.scan_layouts import scan_layout
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule, Schedule
 
@@ -119,6 +121,8 @@ class _Placer:
         type_ = TileType(_tile(op.result).dtype, _tile(op.result).shape, layout.text)
         self.check_size(op, layout)
         value = builder.value(op.name, operands, type_, op.attrs, op.result.name)
+        if op.name in SCANS:  # its layout suits nothing else
+            value = self.convert(value, op.result, self.default(op.result), builder)
         self.mapped[op.result] = value
 
     def check_size(self, op: Op, layout: Layout) -> None:
@@ -150,6 +154,11 @@ class _Placer:
             keepdims, axes = op.attrs["keepdims"], op.attrs["axes"]
             assert isinstance(axes, tuple) and isinstance(keepdims, bool)
             return without_axis(_layout(operands[0]), int(axes[0]), keepdims=keepdims), operands
+        if op.name in SCANS:
+            axis = op.attrs["axis"]
+            assert isinstance(axis, int)
+            layout = scan_layout(self.grid.extents_of(op.result), axis, self.grid.warps)
+            return layout, (self.convert(operands[0], operands[0], layout, builder),)
         if op.name == "transpose":
             permutation = op.attrs["permutation"]
             assert isinstance(permutation, tuple)

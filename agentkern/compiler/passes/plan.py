@@ -13,7 +13,8 @@ from math import gcd
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
-from agentkern.compiler.ir.order import LONG_ROW, SumOrder
+from agentkern.compiler.ir.order import LONG_ROW, SCAN_PANEL, SumOrder
+from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.grid_axes import (
@@ -86,13 +87,22 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     orders = sum_caps(region, classes)
     vector = _vector(op, kernel, variant, classes, fast)
     if elems is None:
+        scans = any(inner.name in SCANS for inner in walk(region.ops))
         reduces = any(inner.name in REDUCTIONS for inner in walk(region.ops))
         tiles = [v.type for inner in walk(region.ops) for v in inner.results if isinstance(v.type, TileType)]
         flat = all(tile.rank <= 1 for tile in tiles)
-        elems = ELEMS_PER_THREAD if reduces else (VECTORS_PER_THREAD if flat else VECTORS_OF_ROWS) * vector
+        elems = (
+            SCAN_PANEL
+            if scans
+            else ELEMS_PER_THREAD
+            if reduces
+            else (VECTORS_PER_THREAD if flat else VECTORS_OF_ROWS) * vector
+        )
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
     chunk = _chunk(classes, orders, fast)
+    if fast in wide_classes(classes) and _scanned(region, classes):
+        chunk = max(chunk, warps * LANES * SCAN_PANEL)
     free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
     if fast in free:
         fast_warps = 1 if len(free) > 1 else warps
@@ -157,6 +167,12 @@ def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | Non
     found = [orders[number] for number in wide if number in orders]
     partials = max((order.partials for order in found), default=LONG_ROW.partials)
     return CHUNK_ROWS * partials if fast in wide or (found and COLUMN_CHUNK % partials) else COLUMN_CHUNK
+
+
+def _scanned(region: Region, classes: AxisClasses) -> bool:
+    """Whether a scan runs along a streamed axis."""
+    wide = wide_classes(classes)
+    return any(op.name in SCANS and classes.of[op.result, op.attrs["axis"]] in wide for op in walk(region.ops))  # pyright: ignore[reportArgumentType]: verified int
 
 
 def default_schedule(kernel: Kernel, variant: Variant) -> Schedule:
@@ -233,3 +249,5 @@ def _check_grid(op: Op, plan: GridSchedule) -> None:
         chunk = chunk_of(plan.chunk, order)
         if chunk < 1 or (order is not None and (chunk % order.partials or order.panel_elems % chunk)):
             raise ScheduleError(f"chunk {plan.chunk} does not divide the panels of a sum")
+    if wide and plan.chunk % SCAN_PANEL and _scanned(region, classes):
+        raise ScheduleError(f"chunk {plan.chunk} cuts the panels of a scan")

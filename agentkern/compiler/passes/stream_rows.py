@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from agentkern.compiler.analysis.axes import AxisClasses, reshape_groups
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, index_operands, tile_of
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
@@ -23,6 +24,7 @@ from agentkern.compiler.passes.grid_axes import (
     sum_caps,
     wide_classes,
 )
+from agentkern.compiler.passes.stream_directions import by_direction
 from agentkern.compiler.passes.stream_order import LongOps, operations_inside, walk_levels
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
@@ -124,7 +126,9 @@ class _Streams:
                     self.builder.ops.append(self.kept(op))
             sinks = [op for op in here if self.is_sink(op)]
             for number in dict.fromkeys(map(self.long_class, sinks)):
-                self.stream([op for op in sinks if self.long_class(op) == number], number)
+                mine = [op for op in sinks if self.long_class(op) == number]
+                for reverse, group in by_direction(self.region.ops, self.classes, number, mine):
+                    self.stream(group, number, reverse=reverse)
         return Region(self.region.args, tuple(self.builder.ops))
 
     def kept(self, op: Op) -> Op:
@@ -133,7 +137,7 @@ class _Streams:
         regions = tuple(Region(region.args, tuple(map(self.kept, region.ops))) for region in op.regions)
         return Op(op.spec, operands, op.attrs, op.results, regions, op.location)
 
-    def stream(self, sinks: list[Op], number: int) -> None:
+    def stream(self, sinks: list[Op], number: int, *, reverse: bool) -> None:
         """One walk over the axis that serves all its sinks of a level."""
         extent = self.classes.extents[number]
         block = Value(BlockType("%chunk", extent, chunk_of(self.chunk, self.orders.get(number))), "chunk")
@@ -154,9 +158,9 @@ class _Streams:
             axis = self.axis(op)
             types.append(TileType(result.dtype, (*result.shape[:axis], *result.shape[axis + op.attrs["keepdims"] :])))  # pyright: ignore[reportOperatorIssue]: verified bool
         self.builder.location = reductions[0].location if reductions else sinks[0].location
-        results = self.builder.emit(
-            "stream", (), tuple(types), {"kinds": kinds, "axes": axes}, (Region((block,), tuple(body.builder.ops)),)
-        )
+        attrs = {"kinds": kinds, "axes": axes} | ({"reverse": True} if reverse else {})
+        walk_region = Region((block,), tuple(body.builder.ops))
+        results = self.builder.emit("stream", (), tuple(types), attrs, (walk_region,))
         for op, value in zip(reductions, results, strict=True):
             value.name = op.result.name
             self.builder.location = op.location
@@ -232,6 +236,8 @@ class _Chunk:
         if op.name == "load":
             operands, attrs = self.subscript(op, operands)
         self.builder.location = op.location
+        if op.name in SCANS and self.streams.classes.of[value, op.attrs["axis"]] == self.wide:  # pyright: ignore[reportArgumentType]: verified int
+            attrs = {**attrs, "carried": True}
         if op.name == "arange":
             return self.builder.value("index", (self.block,), self.type(value), None, value.name)
         return self.builder.value(op.name, operands, self.type(value), attrs, value.name)

@@ -118,6 +118,12 @@ CASES = [
     ),
     ("last", "%z = last(%a) {axis = 1} : tile<f32, [8]>", "result", "%z = last(%a) {axis = 1} : tile<f32, [%t]>"),
     ("bitcast_axis", f"%z = bitcast_axis(%d) : {A}", "bits", "%z = bitcast_axis(%d) : tile<f32, [%t, 16]>"),
+    (
+        "cumsum",
+        "%z = cumsum(%a) {axis = 1, reverse = false, exclusive = false} : tile<f32, [%t, 4]>",
+        "result",
+        f"%z = cumsum(%a) {{axis = 1, reverse = false, exclusive = false}} : {A}",
+    ),
     ("arange", "%z = arange() : tile<i64, [2, T]>", "result", "%z = arange() : tile<i64, [T]>"),
     ("index", "%z = index(%t) : tile<i32, [%t]>", "result", "%z = index(%t) : tile<i64, [%t]>"),
     ("index", "%z = index(%i) : tile<i64, [%t]>", "not a block", "%z = index(%w) : tile<i64, [4]>"),

@@ -23,6 +23,7 @@ from agentkern.compiler.passes.lower.elements import Elements
 from agentkern.compiler.passes.lower.exchanges import lower_exchange
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
 from agentkern.compiler.passes.lower.memory import as_array, owner
+from agentkern.compiler.passes.lower.shared_memory import borrow_shared, return_shared
 from agentkern.compiler.passes.unsupported import UnsupportedError
 
 MAX_SHARED_BYTES = 160 * 1024  # of one conversion; what an sm_80 block can have at most
@@ -239,9 +240,10 @@ def lower_concat(function: FunctionLowering, elements: Elements, op: Op) -> None
     count, dtype = prod(after.shape), target.dtype
     if count * dtype.nbytes > MAX_SHARED_BYTES:
         raise _too_large(op, count)
-    buffer = _Buffer(function.allocate_shared(dtype, count, "joined"), NO_SWIZZLE, dtype.nbytes)
+    shared = borrow_shared(function, dtype, count, "joined")
+    buffer = _Buffer(shared.pointer, NO_SWIZZLE, dtype.nbytes)
     strides = tuple(dims.product(tuple(target.shape[a + 1 :])) for a in range(target.rank))
-    if function.loop_depth:
+    if shared.waits:
         function.barrier()
     start: int | dims.Dim = 0
     for value in op.operands:
@@ -255,6 +257,7 @@ def lower_concat(function: FunctionLowering, elements: Elements, op: Op) -> None
     function.barrier()
     array = function.registers(dtype, after.register_count, op.result.name, 0)
     _accesses(function, "load_vector", _Side(target, after, strides, (0,) * target.rank), buffer, array, 1)
+    return_shared(function, shared)
     function.held[op.result] = array if after.register_count > 1 else function.get(array, 0)
 
 
@@ -275,16 +278,16 @@ def _through_shared(
     dtype, count = source.type.dtype, plan.count
     if count * dtype.nbytes > MAX_SHARED_BYTES:
         raise _too_large(op, prod(source.layout.shape))
-    if plan.swizzle.bits:
-        function.shared_bytes = -(-function.shared_bytes // SWIZZLE_ALIGNMENT) * SWIZZLE_ALIGNMENT
-    pointer = function.allocate_shared(dtype, count, f"{value.name or 'tile'}_exchange")
-    buffer = _Buffer(pointer, plan.swizzle, dtype.nbytes)
+    alignment = SWIZZLE_ALIGNMENT if plan.swizzle.bits else MAX_ACCESS_BYTES
+    shared = borrow_shared(function, dtype, count, f"{value.name or 'tile'}_exchange", alignment)
+    buffer = _Buffer(shared.pointer, plan.swizzle, dtype.nbytes)
     held = as_array(function, elements, value, source.layout, source.type)
-    if function.loop_depth:
+    if shared.waits:
         function.barrier()
     _accesses(function, "store_vector", source, buffer, held, plan.write_width)
     function.barrier()
     registers = target.layout.register_count
     array = function.registers(dtype, registers, result.name, 0)
     _accesses(function, "load_vector", target, buffer, array, plan.read_width)
+    return_shared(function, shared)
     function.held[result] = array if registers > 1 else function.get(array, 0)

@@ -56,6 +56,8 @@ class FunctionLowering:
         self.tiles: dict[Value, int] = {}
         self.step_tiles: dict[Value, int] = {}
         self.loop_depth = 0
+        self.carried: dict[Value, Value] = {}
+        self.free_shared: list[tuple[int, int]] = []
         self.tensors = {v.name: v for v in kernel.params}
         self.lane, self.warp = self._thread_numbers()
 

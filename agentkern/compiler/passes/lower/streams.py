@@ -21,6 +21,7 @@ from agentkern.compiler.passes.lower.reductions import (
     identity,
     plan_accumulators,
 )
+from agentkern.compiler.passes.lower.scans import carried_totals
 
 COUNTER_RANKS = 32  # panels of a run-time axis: fewer than 2**32, so an axis of fewer than 2**42 elements
 
@@ -123,6 +124,7 @@ def lower_stream(
         _begin(function, op, str(kind), value, int(axis), order)
         for kind, axis, value, order in zip(kinds, axes, last.operands, orders, strict=True)
     ]
+    carried_totals(function, region)
     extent = function.extent(block.extent)
     chunks = function.extent(cdiv(block.extent, block.block))
     chunks = function.index.value(chunks, I32) if isinstance(chunks, Value) else chunks
@@ -130,7 +132,9 @@ def lower_stream(
         function.loop(0, chunks, unroll=False, name=block_value.name or "chunk") as number,
         function.memory.loop(block_value, function.barrier),
     ):
-        function.enter_block(block_value, number, block.block)
+        backward = op.attrs.get("reverse")
+        turn = function.index.subtract(function.index.subtract(chunks, 1), number) if backward else number
+        function.enter_block(block_value, turn, block.block)
         elements = lower_region(function, region.ops[:-1])
         for item, value in zip(sums, last.operands, strict=True):
             with function.loop(0, item.plan.layout.register_count, unroll=True) as register:
