@@ -208,7 +208,7 @@ def _with_promises(condition: Condition, elements: Sequence[Form | None], forms:
     known = forms.facts.assuming(condition.nonnegative)
     used = {name for form in elements if form is not None for name in dims.symbols(form)}
     for name in sorted(used.intersection(forms.origins)):
-        promise = forms.promises.get(forms.origins[name].operands[0].name or "")
+        promise = forms.promise_of(forms.origins[name])
         if promise is None or promise.ignore is None or promise.low is None or promise.high is None:
             continue
         gap = dims.add(dims.symbol(name), -promise.ignore)

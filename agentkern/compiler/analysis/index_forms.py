@@ -8,7 +8,7 @@ becomes a symbol of its own: `#n` for data (a load, a value that may wrap), `#n`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
@@ -19,6 +19,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.loop_ops import loop_parts
+from agentkern.compiler.ir.subscripts import fill_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
 Form = int | Dim
@@ -171,11 +172,24 @@ class IndexForms:
         fact = SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK + self._rank())
         op = self.makers.get(value)
         if op is not None and op.name == "load":
-            promise = self.promises.get(op.operands[0].name or "")
-            fact = element_fact(promise, fact, self.facts) if not op.attrs.get("masked") else fact
+            fact = element_fact(self.promise_of(op), fact, self.facts)
             self.origins[name] = op
         self._symbol(name, fact)
         return name
+
+    def promise_of(self, load: Op) -> Promise | None:
+        """What holds of every element of a load's result: its tensor's promise, if what it fills with keeps it."""
+        promise = self.promises.get(load.operands[0].name or "")
+        if promise is None or not load.attrs.get("masked"):
+            return promise
+        fill = fill_of(load)
+        value = self.forms.get(fill) if fill is not None else 0
+        if value is None:
+            return None
+        keeps = value == promise.ignore
+        if not keeps and promise.low is not None and promise.high is not None:
+            keeps = self.facts.at_most(promise.low, value) and self.facts.at_most(dims.add(value, 1), promise.high)
+        return replace(promise, distinct=False, end=None) if keeps else None
 
     def choice(self, a: Form, b: Form, *, largest: bool) -> Form:
         """The larger or the smaller of two forms, as a defined symbol."""

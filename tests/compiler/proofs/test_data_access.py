@@ -110,3 +110,18 @@ def test_two_axes_of_one_block_are_two_indices():
     parameters = "x: ak.In[ak.f32, 1], o: ak.Out[ak.f32, T]"
     body = "y = x[t.index[:, None] - t.index[None, :]]\no[t] = x[0]"
     assert codes(parameters, body) == ["AK301"]
+
+
+@pytest.mark.parametrize(
+    ("promise", "fill", "found"),
+    [
+        ("0, S, ignore=-1", -1, []),
+        ("-1, S", -1, []),
+        ("0, S, ignore=-1", 999, ["AK302"]),
+        ("0, S, ignore=-1", 0, ["AK302"]),  # S may be 0
+        ("-1, S", -2, ["AK302"]),
+    ],
+)
+def test_a_promise_holds_of_what_a_load_fills_in_only_if_that_keeps_it(promise, fill, found):
+    body = f"r = ak.load(i[t - 1], fill={fill})\no[t, :] = ak.load(x[r, :], where=(r != -1)[:, None], fill=0)"
+    assert codes(f"{X}, {PLAIN}.values({promise}), {ROW}", body) == found

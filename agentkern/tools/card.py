@@ -1,0 +1,58 @@
+"""The language card's table of operations, from the stubs of `agentkern/dsl/operations.py`.
+
+The rest of the card is written by hand: `pages/language/card.md`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from agentkern.dsl import operations
+
+CARD = Path(__file__).resolve().parent / "pages" / "language" / "card.md"
+START, END = "<!-- operations -->\n", "<!-- end of operations -->"
+MOST_TOKENS = 1500
+# At most eight letters, three digits or two signs at a time: more than the vocabularies of language models count.
+_TOKEN = re.compile(r"[A-Za-z]{1,8}|\d{1,3}|[^\sA-Za-z\d]{1,2}|\n+")
+
+
+def n_tokens(text: str) -> int:
+    """An upper estimate of a text's tokens."""
+    return len(_TOKEN.findall(text))
+
+
+def operation_table() -> str:
+    """One line a kind: reductions, functions of one value by name, everything else with its arguments."""
+    found = {
+        name: function
+        for name, function in inspect.getmembers(operations, inspect.isfunction)
+        if function.__module__ == operations.__name__
+    }
+    order = sorted(found, key=lambda name: found[name].__code__.co_firstlineno)
+    arguments = {name: _arguments(found[name]) for name in order}
+    reductions = [name for name in order if arguments[name] == ["x", "axis=None", "keepdims=False"]]
+    unary = [name for name in order if arguments[name] == ["x"]]
+    rest = [f"{name}({', '.join(arguments[name])})" for name in order if name not in (*reductions, *unary)]
+    return (
+        f"- of one value: {' '.join(unary)}\n"
+        f"- reductions `(x, axis=None, keepdims=False)`: {' '.join(reductions)}\n"
+        f"- {'; '.join(rest)}\n"
+    )
+
+
+def _arguments(function: Callable[..., object]) -> list[str]:
+    found: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        found.append(f"{parameter.name}{default}")
+    return found
+
+
+def with_table(card: str) -> str:
+    """The card with its table made anew."""
+    head, _, rest = card.partition(START)
+    _, _, tail = rest.partition(END)
+    return f"{head}{START}{operation_table()}{END}{tail}"
