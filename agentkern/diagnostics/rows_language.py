@@ -232,6 +232,7 @@ BLOCKS = (
         "write the block: `ak.steps(..., block=128)`; it is part of the answer then",
     ),
     Code("AK424", "this cannot say which steps run", "{hint_text}"),
+    Code("AK425", "in a loop over elements: {reason}", "{hint_text}"),
 )
 
 NUMBERS = (

@@ -41,3 +41,8 @@ def steps(*bounds: object, block: int | None = None) -> Iterator[object]:
     `block` fixes a step's size where it is part of the answer. Bounds may be integer scalars of the run.
     """
     raise not_executed("steps")
+
+
+def elements(*extents: object) -> Iterator[object]:
+    """Every element of a tile at once: `for i, j in ak.elements(m, n): p[i, j] = ak.exp(s[i, j] - top[i])`."""
+    raise not_executed("elements")

@@ -232,6 +232,18 @@ def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T,N], p: ak.Out[ak.f32,T]):
 """,
         [({}, {"T": 5, "N": 30})],
     ),
+    "elements": (
+        """\
+def k(x: ak.In[ak.f32,T,48], s: ak.In[ak.f32,T,12], o: ak.Out[ak.f32,T,48]):
+    for t in ak.grid(T):
+        v, g, p = x[t,:], s[t,:], ak.zeros((t,48),ak.f32)
+        top = ak.max(v, axis=1)
+        for i, j in ak.elements(t, 48):
+            p[i, j] = (v[i, j] - top[i]) * g[i, j // 4] + g[i, j % 12] + v[i, 47 - 47 + j % 24 * 2]
+        o[t,:]=p
+""",
+        [({}, {"T": 7})],
+    ),
     "matrix_rows": (
         """\
 def k(x: ak.In[ak.f32,N,4,4], o: ak.Out[ak.f32,N,4,4]):

@@ -38,7 +38,9 @@ def test_a_kernel_records_its_source_and_does_not_run():
     assert "def double(x: ak.In[ak.f32, T, 2 * H + 1]" in double.source
 
 
-@pytest.mark.parametrize("name", sorted({*OPERATIONS} - {"dim", "static", "cdiv", "align"} | {"grid", "each", "steps"}))
+@pytest.mark.parametrize(
+    "name", sorted({*OPERATIONS} - {"dim", "static", "cdiv", "align"} | {"grid", "each", "steps", "elements"})
+)
 def test_operations_explain_that_python_cannot_run_them(name: str):
     with pytest.raises(TypeError, match=rf"`ak\.{name}` stands in kernels"):
         getattr(ak, name)(*(None,) * OPERATIONS[name].form.required if name in OPERATIONS else (None,))

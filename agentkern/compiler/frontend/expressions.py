@@ -6,6 +6,7 @@ import ast
 import difflib
 from typing import NoReturn
 
+from agentkern.compiler.frontend.element_reads import mentions_element, read_elements
 from agentkern.compiler.frontend.guarded import ACCESSES
 from agentkern.compiler.frontend.inline import call_helper
 from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER
@@ -42,6 +43,7 @@ STRUCTURE = (
     "grid",
     "each",
     "steps",
+    "elements",
     "static_int",
     "static_bool",
     "static_float",
@@ -156,7 +158,7 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         case Function(name) if name in ACCESSES:
             return ACCESSES[name](lw, node)
         case Function(name):
-            heads = name in ("grid", "each", "steps")
+            heads = name in ("grid", "each", "steps", "elements")
             where = "heads a loop: `for t in ak.grid(T):`" if heads else "is not called in a kernel"
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")
         case PythonName(name, "builtin"):
@@ -205,6 +207,15 @@ def _constructor(lw: Lowering, name: str, node: ast.Call) -> NoReturn:
     lw.fail("AK109", node, name=f"ak.{name}", instead=f"convert with `.to(ak.{name})`", fixes=fixes)
 
 
+def _subscript(lw: Lowering, node: ast.expr) -> FrontValue:
+    assert isinstance(node, ast.Subscript)
+    if mentions_element(lw, node):
+        receiver = lw.need_one(node.value)
+        if isinstance(receiver, Tile):
+            return read_elements(lw, receiver, node)
+    return handle_subscript(lw, node)
+
+
 def condition(lw: Lowering, node: ast.expr) -> bool:
     """A compile-time truth value. Errors: AK224, AK604, AK803."""
     match lw.need_one(node):
@@ -241,7 +252,7 @@ HANDLERS: dict[type[ast.expr], ExpressionHandler] = {
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Call: _call,
-    ast.Subscript: handle_subscript,
+    ast.Subscript: _subscript,
     ast.BinOp: handle_binary,
     ast.UnaryOp: handle_unary,
     ast.Compare: handle_compare,

@@ -15,7 +15,6 @@ LATER: dict[str, str] = {
     "atomic_add": "give each block its own output element and add them in a second grid",
     "atomic_max": "give each block its own output element and combine them in a second grid",
     "atomic_min": "give each block its own output element and combine them in a second grid",
-    "elements": "operations on whole tiles compute every element",
     "parts": "`ak.grid(N, block=1024)` gives blocks of a written size",
     "segments": "use a dense axis",
     "Record": "use one tensor per field",

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import NoReturn
 
+from agentkern.compiler.frontend.elements import lower_elements
 from agentkern.compiler.frontend.expressions import public_value
 from agentkern.compiler.frontend.grids import lower_grid
 from agentkern.compiler.frontend.later import LATER
@@ -44,6 +45,8 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
             lower_grid(lw, node, call)
         case Function("steps"):
             lower_steps(lw, node, call)
+        case Function("elements"):
+            lower_elements(lw, node, call)
         case PythonName("range"):
             _range(lw, node, call)
         case Poison():

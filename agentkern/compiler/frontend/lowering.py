@@ -75,6 +75,15 @@ class RegionState:
 
 
 @dataclass(frozen=True, slots=True)
+class ElementState:
+    """A loop over elements being lowered: its variables, their extents, the names whose elements it gives."""
+
+    names: tuple[str, ...]
+    extents: tuple[int | Dim, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HelperCall:
     """A helper function that is being lowered in the place of its call."""
 
@@ -136,6 +145,7 @@ class Lowering:
         self.calls: tuple[HelperCall, ...] = ()
         # Regions around the statement being lowered, outermost first, up to the helper that it stands in.
         self.regions: tuple[RegionState, ...] = ()
+        self.elements: ElementState | None = None
 
     # Diagnostics
 

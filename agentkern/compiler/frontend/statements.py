@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from agentkern.compiler.frontend.choices import condition_of, lower_if
+from agentkern.compiler.frontend.elements import assign_element
 from agentkern.compiler.frontend.expressions import condition
 from agentkern.compiler.frontend.later import STATEMENTS
 from agentkern.compiler.frontend.loops import handle_for
@@ -86,6 +87,8 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
             store(lw, tensor, target, value, value_node)
         case Poison():
             _note_mentioned(lw, target)
+        case Tile() if lw.elements is not None:
+            assign_element(lw, target, value, value_node)
         case Tile():
             name = lw.source.text_of(target.value)
             lw.fail("AK313", target, name=name)
@@ -123,7 +126,7 @@ def _augmented(lw: Lowering, node: ast.stmt) -> None:
     assert isinstance(node, ast.AugAssign)
     if isinstance(node.target, ast.Subscript):
         receiver = lw.need_one(node.target.value)
-        if isinstance(receiver, Tile):
+        if isinstance(receiver, Tile) and lw.elements is None:
             lw.fail("AK313", node.target, name=lw.source.text_of(node.target.value))
         load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
         _store(lw, node.target, _result(lw, node, load), node.value)

@@ -86,6 +86,14 @@ class BlockVar:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """A variable of `ak.elements` over a block: a place in tiles that have the block as an axis."""
+
+    name: str
+    extent: Dim
+
+
+@dataclass(frozen=True, slots=True)
 class TypeName:
     """A dtype, as `ak.f32`."""
 
@@ -142,7 +150,7 @@ class Poison:
 
 
 FrontValue = (
-    Number | Extent | Tile | Tensor | BlockVar | TypeName | Function | Module | Tuple | Text | Nothing
+    Number | Extent | Tile | Tensor | BlockVar | Element | TypeName | Function | Module | Tuple | Text | Nothing
     | PythonName | Poison
 )  # fmt: skip
 POISON = Poison()
@@ -181,7 +189,7 @@ def describe(value: FrontValue) -> str:
             return f"a tile {type_text(value.type)}" if value.shape else f"a scalar {value.dtype}"
         case TypeName(dtype):
             return f"the dtype `{dtype}`"
-        case Tensor(_, name) | BlockVar(_, name) | Function(name) | PythonName(name):
+        case Element(name) | Tensor(_, name) | BlockVar(_, name) | Function(name) | PythonName(name):
             return f"{_KINDS[type(value)]}{name}`"
         case _:
             return _KINDS[type(value)]
@@ -190,6 +198,7 @@ def describe(value: FrontValue) -> str:
 _KINDS: dict[type, str] = {
     Tensor: "tensor `",
     BlockVar: "block `",
+    Element: "the place `",
     Function: "`ak.",
     PythonName: "`",
     Text: "a string",
