@@ -11,7 +11,7 @@ from pathlib import Path
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import walk
 from agentkern.compiler.ir.types import TileType
-from tests.properties.random_kernels import Program, random_program
+from tests.properties.grammar.kernels import random_program
 from tests.properties.reduce_kernels import reduced
 from tests.properties.run_kernels import Verdict, run_batch
 
@@ -49,8 +49,7 @@ def main() -> int:
 def _operations(verdict: Verdict) -> set[tuple[str, str]]:
     """Operations of a program's TILE kernel with the element type that they work on."""
     program = verdict.program
-    numbers = {name: program.sizes[name] for name in program.statics}
-    kernel = lower_source(program.text(), "kernel.py", None, numbers, {}).kernel
+    kernel = lower_source(program.text(), "kernel.py", None, program.numbers(), program.settings).kernel
     assert kernel is not None
     found: set[tuple[str, str]] = set()
     for op in walk(kernel.body):
@@ -61,7 +60,7 @@ def _operations(verdict: Verdict) -> set[tuple[str, str]]:
 
 def _report(verdict: Verdict, folder: Path, *, cut: bool) -> None:
     program = verdict.program
-    if cut and isinstance(program, Program):
+    if cut:
         program = reduced(program, lambda p: _kind(run_batch([p], folder)[0]) == _kind(verdict))
     text = f"seed {verdict.program.seed}: {verdict.outcome}: {verdict.detail}\n{program.text()}{program.sizes}\n"
     sys.stdout.write(text)

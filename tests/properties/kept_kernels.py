@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True)
-class KeptProgram:
-    """A kernel's `def` and the sizes to run it at; runs as a random program does."""
-
-    name: str
-    body: str
-    sizes: dict[str, int]
-    statics: frozenset[str] = frozenset({"H"})
-    seed: int = 0
-    scalars: dict[str, str] = field(default_factory=dict)
-
-    def text(self) -> str:
-        """The kernel file."""
-        declared = [f'{n} = ak.{"static" if n in self.statics else "dim"}("{n}")' for n in self.sizes]
-        return "\n".join(["import agentkern as ak", "", *declared, "", "", "@ak.kernel", self.body.strip(), ""])
-
+from tests.properties.programs import Program
 
 KEPT = (
-    KeptProgram(
+    Program(
         "an offset `lane & 7` added to a pointer without its parentheses",
         """
 def offset_precedence(x: ak.In[ak.f32, T], y: ak.Out[ak.f32, T, H], z: ak.Out[ak.f32, ak.cdiv(H, 8), T]):
@@ -35,7 +17,7 @@ def offset_precedence(x: ak.In[ak.f32, T], y: ak.Out[ak.f32, T, H], z: ak.Out[ak
         {"T": 3, "H": 32},
         seed=309,
     ),
-    KeptProgram(
+    Program(
         "a default schedule that its own check refused",
         """
 def run_time_sum(x: ak.In[ak.bf16, T], y: ak.Out[ak.bf16, T, H]):
@@ -44,7 +26,7 @@ def run_time_sum(x: ak.In[ak.bf16, T], y: ak.Out[ak.bf16, T, H]):
 """,
         {"T": 70, "H": 5},
     ),
-    KeptProgram(
+    Program(
         "an axis split twice",
         """
 def split_twice(x: ak.In[ak.bool, T, H], y: ak.Out[ak.bool, T, 2, 16, 4]):
@@ -53,7 +35,7 @@ def split_twice(x: ak.In[ak.bool, T, H], y: ak.Out[ak.bool, T, 2, 16, 4]):
 """,
         {"T": 5, "H": 128},
     ),
-    KeptProgram(
+    Program(
         "an axis split, reduced and split again",
         """
 def split_reduce_split(x: ak.In[ak.f32, T, H], y: ak.Out[ak.bool, T, 125, 8]):
@@ -63,7 +45,7 @@ def split_reduce_split(x: ak.In[ak.f32, T, H], y: ak.Out[ak.bool, T, 125, 8]):
 """,
         {"T": 2, "H": 3000},
     ),
-    KeptProgram(
+    Program(
         "a reduction of all axes that keeps them",
         """
 def keep_all(x: ak.In[ak.i16, T, H], y: ak.Out[ak.i16, T, H]):
@@ -72,7 +54,7 @@ def keep_all(x: ak.In[ak.i16, T, H], y: ak.Out[ak.i16, T, H]):
 """,
         {"T": 7, "H": 8},
     ),
-    KeptProgram(
+    Program(
         "a sum of all axes, one of them of extent 1",
         """
 def keep_unit(x: ak.In[ak.f32, 1, T], y: ak.Out[ak.f32, T, H]):
@@ -81,7 +63,7 @@ def keep_unit(x: ak.In[ak.f32, 1, T], y: ak.Out[ak.f32, T, H]):
 """,
         {"T": 130, "H": 7},
     ),
-    KeptProgram(
+    Program(
         "a grid without a second schedule beside one that has them",
         """
 def one_schedule(x: ak.In[ak.e5m2, T, H], z: ak.In[ak.f32, T, H], y: ak.Out[ak.e5m2, T, H], w: ak.Out[ak.f32, T, H]):
@@ -93,7 +75,7 @@ def one_schedule(x: ak.In[ak.e5m2, T, H], z: ak.In[ak.f32, T, H], y: ak.Out[ak.e
         {"T": 3, "H": 1024},
         seed=1449,
     ),
-    KeptProgram(
+    Program(
         "more shared memory than a block has",
         """
 def large_exchange(x: ak.In[ak.bf16, B, T, H], y: ak.Out[ak.bf16, B, T], z: ak.Out[ak.bf16, B, H, T]):
@@ -105,7 +87,7 @@ def large_exchange(x: ak.In[ak.bf16, B, T, H], y: ak.Out[ak.bf16, B, T], z: ak.O
         {"T": 33, "H": 2, "B": 1},
         seed=1259,
     ),
-    KeptProgram(
+    Program(
         "a scalar parameter narrower than 32 bits on the simulator",
         """
 def narrow_scalar(x: ak.In[ak.f16, T, H], y: ak.Out[ak.f16, T, H], s: ak.f16):

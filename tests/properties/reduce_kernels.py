@@ -1,11 +1,16 @@
-"""Cut a failing random kernel down while it fails in the same way."""
+"""Cut a failing kernel down while it fails in the same way: by its syntax alone, whatever its features are.
+
+A cut that makes the kernel wrong is no matter: it does not fail in the same way.
+"""
 
 from __future__ import annotations
 
+import ast
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.properties.random_kernels import Axis, Grid, Line, Program, Store
+from tests.properties.programs import Named, Program, kernel_of, pruned, with_kernel
 
 Fails = Callable[[Program], bool]
 MAX_TRIALS = 400
@@ -31,74 +36,132 @@ def reduced(program: Program, fails: Fails) -> Program:
 
 
 def _size(program: Program) -> tuple[int, int, int]:
-    lines = sum(len(g.lines) + 3 * len(g.stores) for g in program.grids)
-    operands = sum(
-        len(line.operands) + (len(line.axes) if "[" in line.text else 0) for g in program.grids for line in g.lines
-    )
-    return lines, operands, sum(program.sizes.values())
+    nodes = list(ast.walk(kernel_of(program)))
+    return sum(isinstance(n, ast.stmt) for n in nodes), len(nodes), sum(program.sizes.values())
+
+
+Body = list[ast.stmt]
+Place = tuple[Body, int]
+
+
+def _places(kernel: ast.FunctionDef) -> list[Place]:
+    """Every statement with the list that it stands in, outer ones first."""
+    found: list[Place] = []
+    waiting: list[Body] = [kernel.body]
+    while waiting:
+        body = waiting.pop(0)
+        for k, statement in enumerate(body):
+            found.append((body, k))
+            waiting += [inner for inner in (getattr(statement, "body", []), getattr(statement, "orelse", [])) if inner]
+    return found
 
 
 def _smaller(program: Program) -> Iterator[Program]:
     """Programs that are less, the largest cuts first."""
-    for k in range(len(program.grids) if len(program.grids) > 1 else 0):
-        yield replace(program, grids=program.grids[:k] + program.grids[k + 1 :]).pruned()
-    for k, grid in enumerate(program.grids):
-        for smaller in _smaller_grids(program, grid):
-            grids = (*program.grids[:k], smaller[0], *program.grids[k + 1 :])
-            yield replace(program, grids=grids, inputs={**program.inputs, **smaller[1]}).pruned()
+    kernel = kernel_of(program)
+    for number in range(len(_places(kernel))):
+        changed = copy.deepcopy(kernel)
+        body, k = _places(changed)[number]
+        if len(body) > 1 or body is not changed.body:
+            del body[k]
+            if not body:
+                body.append(ast.Pass())
+            yield pruned(with_kernel(program, changed))
+    for number, (body, k) in enumerate(_places(kernel)):
+        for edit in _edits(program, body[k]):
+            changed = copy.deepcopy(kernel)
+            edit(changed, *_places(changed)[number])
+            yield pruned(with_kernel(program, changed))
     for name, number in program.sizes.items():
         for less in SMALL:
             if less < number:
-                yield _with_size(program, name, less)
+                yield replace(program, sizes={**program.sizes, name: less})
 
 
-def _with_size(program: Program, name: str, number: int) -> Program:
-    return replace(program, sizes={**program.sizes, name: number})
+Edit = Callable[[ast.FunctionDef, Body, int], None]
 
 
-Change = tuple[Grid, dict[str, tuple[str, tuple[str, ...]]]]
+def _edits(program: Program, statement: ast.stmt) -> Iterator[Edit]:
+    """Ways to make less of one statement."""
+    if isinstance(statement, ast.If):
+        yield _unwrapped("body")
+        yield _unwrapped("orelse")
+    if not isinstance(statement, ast.Assign):
+        return
+    target, value = statement.targets[0], statement.value
+    names = [n.id for n in ast.walk(value) if isinstance(n, ast.Name)]
+    if isinstance(target, ast.Name):
+        made = program.values.get(target.id)
+        if isinstance(value, ast.Name):
+            yield _renamed(target.id, value.id)
+        for name in dict.fromkeys(names):
+            if made is not None and program.values.get(name) == made and not isinstance(value, ast.Name):
+                yield _replaced(ast.Name(name, ast.Load()))
+        if made is not None and made.dims and not _is_load(value):
+            yield _as_input(target.id, made)
+    elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and isinstance(value, ast.Name):
+        for other, named in program.values.items():
+            stored = program.values.get(value.id)
+            if stored is not None and other != value.id and named.dims:
+                yield _stored(target.value.id, other, named)
 
 
-def _smaller_grids(program: Program, grid: Grid) -> Iterator[Change]:
-    for k in range(len(grid.stores) if len(grid.stores) > 1 else 0):
-        yield replace(grid, stores=grid.stores[:k] + grid.stores[k + 1 :]), {}
-    by_name = {line.name: line for line in grid.lines}
-    for k, store in enumerate(grid.stores):
-        for operand in by_name[store.value].operands:
-            instead = _stored(store, by_name[store.value], by_name[operand])
-            if instead is not None:
-                yield replace(grid, stores=(*grid.stores[:k], instead, *grid.stores[k + 1 :])), {}
-    for k, line in enumerate(grid.lines):
-        for operand in line.operands:
-            if (by_name[operand].dtype, by_name[operand].axes) == (line.dtype, line.axes):
-                yield _renamed(grid, k, operand), {}
-    for k, line in enumerate(grid.lines):
-        if line.operands and line.axes:
-            name = f"z{line.name}"
-            dims = _annotated(line.axes, program)
-            subscripts = ", ".join(axis.subscript for axis in line.axes)
-            loaded = replace(line, text=f"{name}[{subscripts}]", operands=())
-            yield replace(grid, lines=(*grid.lines[:k], loaded, *grid.lines[k + 1 :])), {name: (line.dtype, dims)}
+def _unwrapped(branch: str) -> Edit:
+    def edit(_: ast.FunctionDef, body: Body, k: int) -> None:
+        body[k : k + 1] = getattr(body[k], branch) or [ast.Pass()]
+
+    return edit
 
 
-def _annotated(axes: tuple[Axis, ...], program: Program) -> tuple[str, ...]:
-    return tuple(axis.dim for axis in axes)
+def _replaced(value: ast.expr) -> Edit:
+    def edit(_: ast.FunctionDef, body: Body, k: int) -> None:
+        statement = body[k]
+        assert isinstance(statement, ast.Assign)
+        statement.value = value
+
+    return edit
 
 
-def _stored(store: Store, value: Line, operand: Line) -> Store | None:
-    """Store the operand instead, where it has the value's axes."""
-    if operand.axes != value.axes:
-        return None
-    return replace(store, value=operand.name, dtype=operand.dtype)
+def _renamed(name: str, to: str) -> Edit:
+    """Without an assignment of one name to another."""
+
+    def edit(kernel: ast.FunctionDef, body: Body, k: int) -> None:
+        del body[k]
+        for node in ast.walk(kernel):
+            if isinstance(node, ast.Name) and node.id == name:
+                node.id = to
+
+    return edit
 
 
-def _renamed(grid: Grid, position: int, to: str) -> Grid:
-    """Without a line: its name stands for another."""
-    name = grid.lines[position].name
-    lines = [
-        replace(line, operands=tuple(to if o == name else o for o in line.operands))
-        for k, line in enumerate(grid.lines)
-        if k != position
-    ]
-    stores = tuple(replace(s, value=to) if s.value == name else s for s in grid.stores)
-    return replace(grid, lines=tuple(lines), stores=stores)
+def _is_load(value: ast.expr) -> bool:
+    return isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and value.value.id[0] in "xz"
+
+
+def _as_input(name: str, made: Named) -> Edit:
+    """A value that is given instead of computed."""
+
+    def edit(kernel: ast.FunctionDef, body: Body, k: int) -> None:
+        statement = body[k]
+        assert isinstance(statement, ast.Assign)
+        annotation = ast.parse(f"ak.In[ak.{made.dtype}, {', '.join(made.dims)}]", mode="eval").body
+        kernel.args.args.append(ast.arg(f"z{name}", annotation))
+        statement.value = ast.parse(f"z{name}[{', '.join(made.subscripts)}]", mode="eval").body
+
+    return edit
+
+
+def _stored(tensor: str, name: str, named: Named) -> Edit:
+    """Another value in an output, which takes its element type and extents."""
+
+    def edit(kernel: ast.FunctionDef, body: Body, k: int) -> None:
+        statement = body[k]
+        assert isinstance(statement, ast.Assign)
+        text = f"{tensor}[{', '.join(named.subscripts)}] = {name}"
+        body[k] = ast.parse(text).body[0]
+        for argument in kernel.args.args:
+            if argument.arg == tensor:
+                annotation = f"ak.Out[ak.{named.dtype}, {', '.join(named.dims)}]"
+                argument.annotation = ast.parse(annotation, mode="eval").body
+
+    return edit

@@ -14,11 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from agentkern.compiler.driver import ARCHITECTURES, CompileRequest, CompileResult, compile_kernel, schedules
-from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import interpret
-from agentkern.compiler.ir.reference_formats import STORAGE
-from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
@@ -29,8 +25,8 @@ from agentkern.runtime.simulator import (
     ThreadOrder,
     build,
 )
-from tests.properties.kept_kernels import KeptProgram
-from tests.properties.random_kernels import Program, random_input, scalar_values
+from tests.properties.inputs import arrays, strided
+from tests.properties.programs import Program
 
 OUR_BUGS = (
     AssertionError,
@@ -49,7 +45,7 @@ _KERNELS = re.compile(r'^extern "C" __global__', re.MULTILINE)
 class Verdict:
     """What became of a program: equal, different, finding (of the simulator), unsupported, rejected or crash."""
 
-    program: Program | KeptProgram
+    program: Program
     outcome: str
     detail: str = ""
 
@@ -63,15 +59,16 @@ class Verdict:
 class Compiled:
     """A program with its compilation."""
 
-    program: Program | KeptProgram
+    program: Program
     result: CompileResult
 
 
-def compile_program(program: Program | KeptProgram, *, other_schedule: bool = True) -> Compiled | Verdict:
+def compile_program(program: Program, *, other_schedule: bool = True) -> Compiled | Verdict:
     """Compile for a target and with a schedule that the seed picks among the legal ones."""
-    numbers = {name: program.sizes[name] for name in program.statics}
     target = tuple(ARCHITECTURES)[program.seed // 7 % len(ARCHITECTURES)]
-    request = CompileRequest(program.text(), "kernel.py", target=target, dims=numbers)
+    request = CompileRequest(
+        program.text(), "kernel.py", target=target, dims=program.numbers(), settings=program.settings
+    )
     result = compile_kernel(request)
     if result.status == "ok" and result.kernel is not None:
         request = replace(
@@ -86,37 +83,6 @@ def compile_program(program: Program | KeptProgram, *, other_schedule: bool = Tr
     return Compiled(program, result)
 
 
-def strided(kernel: Kernel, program: Program | KeptProgram) -> tuple[str, ...]:
-    """Tensors that one program in four passes with gaps between its elements."""
-    names = [param.name or "" for param in kernel.params if isinstance(param.type, TensorType)]
-    return tuple(names[program.seed % len(names) :]) if program.seed % 4 == 3 else ()
-
-
-def _with_gaps(array: np.ndarray) -> np.ndarray:
-    """The same elements, each axis strided as in an array one longer along it, the last every other element."""
-    room = np.zeros((*(n + 1 for n in array.shape[:-1]), 2 * array.shape[-1] + 1), array.dtype)
-    view = room[tuple(slice(0, n) for n in array.shape[:-1])][..., : 2 * array.shape[-1] : 2]
-    view[...] = array
-    return view
-
-
-def arrays(kernel: Kernel, program: Program | KeptProgram) -> dict[str, np.ndarray]:
-    """Inputs of the program's seed; outputs filled with a pattern that must be overwritten."""
-    rng = np.random.default_rng(program.seed)
-    found: dict[str, np.ndarray] = {}
-    for param in kernel.params:
-        if not isinstance(param.type, TensorType):
-            continue
-        shape = tuple(dims.evaluate(extent, program.sizes) for extent in param.type.shape)
-        dtype = param.type.dtype.name
-        if param.type.access == "in":
-            found[param.name or ""] = random_input(rng, dtype, shape)
-        else:
-            storage = np.dtype(STORAGE[dtype])
-            found[param.name or ""] = np.full((*shape, storage.itemsize), 0xA5, np.uint8).view(storage).reshape(shape)
-    return {n: _with_gaps(a) if n in strided(kernel, program) else a for n, a in found.items()}
-
-
 def joined_texts(texts: Sequence[str]) -> str:
     """One translation unit of several: each prelude function once, in the order of its first use."""
     prelude: dict[str, None] = {}
@@ -129,7 +95,7 @@ def joined_texts(texts: Sequence[str]) -> str:
     return "\n\n".join([*prelude, *kernels])
 
 
-def run_batch(programs: Sequence[Program | KeptProgram], cache: Path, *, other_schedule: bool = True) -> list[Verdict]:
+def run_batch(programs: Sequence[Program], cache: Path, *, other_schedule: bool = True) -> list[Verdict]:
     """Verdicts of programs, in order."""
     found: dict[int, Verdict] = {}
     ready: list[tuple[int, Compiled]] = []
@@ -177,11 +143,11 @@ def _compare(made: Compiled, module: SimulatorModule) -> Verdict:
     assert kernel is not None
     assert abi is not None
     expected, got = arrays(kernel, program), arrays(kernel, program)
-    interpret(kernel, expected, program.sizes, scalar_values(program))
+    interpret(kernel, expected, program.sizes, program.scalar_values())
     orders = (ThreadOrder.FORWARD, *ThreadOrder)
     options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed)
     try:
-        reports = simulate(abi, module, got, program.sizes, scalar_values(program), options)
+        reports = simulate(abi, module, got, program.sizes, program.scalar_values(), options)
     except LaunchError as bug:
         return Verdict(program, "crash", f"the launch is refused: {bug}")
     for report in reports:

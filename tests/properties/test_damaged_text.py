@@ -8,7 +8,8 @@ import re
 import pytest
 
 from agentkern.compiler.driver import CompileRequest, compile_kernel
-from tests.properties.random_kernels import Program, random_program
+from tests.properties.grammar.kernels import random_program
+from tests.properties.programs import Program
 
 PIECES = (
     *(

@@ -10,18 +10,18 @@ from agentkern.compiler.ir.interpreter import interpret
 from agentkern.compiler.ir.verifier import verify_kernel
 from agentkern.compiler.pipeline import LEGALISE, PassContext
 from agentkern.compiler.schedule import Schedule
-from tests.properties.random_kernels import random_program, scalar_values
-from tests.properties.run_kernels import arrays, first_difference
+from tests.properties.grammar.kernels import random_program
+from tests.properties.inputs import arrays
+from tests.properties.run_kernels import first_difference
 
 
 @pytest.mark.parametrize("first", range(60_000, 60_040, 10))
 def test_every_pass_keeps_the_bits_of_random_kernels(first: int) -> None:
     for seed in range(first, first + 10):
         program = random_program(seed)
-        numbers = {name: program.sizes[name] for name in program.statics}
-        kernel = lower_source(program.text(), "kernel.py", None, numbers, {}).kernel
+        kernel = lower_source(program.text(), "kernel.py", None, program.numbers(), program.settings).kernel
         assert kernel is not None
-        want, scalars = arrays(kernel, program), scalar_values(program)
+        want, scalars = arrays(kernel, program), program.scalar_values()
         interpret(kernel, want, program.sizes, scalars)
         for step in LEGALISE:
             kernel = step.run(kernel, PassContext(Schedule(()), Variant()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
-from tests.properties.kept_kernels import KEPT, KeptProgram
-from tests.properties.random_kernels import Program, random_program
+from tests.properties.grammar.kernels import random_program
+from tests.properties.kept_kernels import KEPT
+from tests.properties.programs import Program, kernel_of
 from tests.properties.reduce_kernels import reduced
 from tests.properties.run_kernels import Compiled, Verdict, compile_program, run_batch, run_compiled
 
 FEW = tuple(range(7000, 7020))
-MANY = tuple(range(20_000, 20_125))
+MANY = tuple(range(20_000, 22_000))
 
 
 def _has_compiler() -> bool:
@@ -37,7 +39,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("simulator")
 
 
-def _check(programs: Sequence[Program | KeptProgram], cache: Path) -> list[Verdict]:
+def _check(programs: Sequence[Program], cache: Path) -> list[Verdict]:
     verdicts = run_batch(programs, cache)
     wrong = [f"seed {v.program.seed}: {v.outcome} {v.detail}\n{v.program.text()}" for v in verdicts if not v.holds]
     assert not wrong, "\n".join(wrong)
@@ -53,7 +55,7 @@ def test_kernels_that_once_failed_hold(cache: Path) -> None:
     _check(KEPT, cache)
 
 
-ADDITION = KeptProgram(
+ADDITION = Program(
     "control",
     """
 def control(x: ak.In[ak.f32, T, H], y: ak.Out[ak.f32, T, H]):
@@ -83,20 +85,24 @@ def test_changed_text_is_noticed(spelled: str, instead: str, outcome: str, cache
 
 @pytest.mark.slow
 def test_many_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
-    for first in range(0, len(MANY), 25):
-        _check([random_program(seed) for seed in MANY[first : first + 25]], cache)
+    for first in range(0, len(MANY), 32):
+        _check([random_program(seed) for seed in MANY[first : first + 32]], cache)
 
 
 def test_program_of_a_seed_is_always_the_same() -> None:
     assert [random_program(seed) for seed in range(50)] == [random_program(seed) for seed in range(50)]
 
 
+def _statements(program: Program) -> int:
+    return sum(isinstance(node, ast.Assign) for node in ast.walk(kernel_of(program)))
+
+
 def test_failing_program_is_cut_down_to_what_fails() -> None:
     def fails(program: Program) -> bool:
-        return "ak.sum" in program.text() and program.sizes["H"] > 2
+        return "ak.sum" in program.text() and program.sizes.get("H", 0) > 2
 
-    program = next(p for p in map(random_program, range(1000)) if fails(p) and len(p.grids[0].lines) > 6)
+    program = next(p for p in map(random_program, range(1000)) if fails(p) and _statements(p) > 8)
     small = reduced(program, fails)
     assert fails(small)
-    assert sum(len(grid.lines) for grid in small.grids) <= 2
+    assert _statements(small) <= 3
     assert small.sizes["H"] == 3
