@@ -66,6 +66,7 @@ class Program:
 
 def with_kernel(program: Program, kernel: ast.FunctionDef) -> Program:
     """The program with another `def`; scalars and settings that it no longer has are gone."""
+    kernel.body = kernel.body or [ast.Pass()]
     ast.fix_missing_locations(kernel)
     names = {argument.arg for argument in kernel.args.args}
     return replace(
