@@ -244,6 +244,110 @@ def k(x: ak.In[ak.f32,T,48], s: ak.In[ak.f32,T,12], o: ak.Out[ak.f32,T,48]):
 """,
         [({}, {"T": 7})],
     ),
+    "wide_cross_warp": (
+        """\
+def k(x: ak.In[ak.f32,N,H], o: ak.Out[ak.f32,H]):
+    for _ in ak.grid():
+        s=ak.zeros((H,),ak.f32)
+        for t in ak.steps(ak.each(N)):
+            s = (s+x[t,:])/(ak.sum(ak.abs(s),axis=0)+1.0)
+        o[:]=s
+""",
+        [({"H": 600}, {"N": 5})],
+    ),
+    "dtypes": (
+        """\
+def k(x: ak.In[ak.bf16,T,N], y: ak.In[ak.i64,T,N], z: ak.In[ak.u8,T,N], o: ak.Out[ak.bf16,T], p: ak.Out[ak.i64,T], q: ak.Out[ak.u8,T], r: ak.Out[ak.bool,T], s: ak.Out[ak.f16,T], w: ak.Out[ak.e4m3,T]):
+    for t in ak.grid(T):
+        a=ak.zeros((t,),ak.bf16)
+        b=ak.zeros((t,),ak.i64)
+        c=ak.full((t,),255,ak.u8)
+        d=ak.full((t,),False,ak.bool)
+        e=ak.zeros((t,),ak.f16)
+        g=ak.zeros((t,),ak.e4m3)
+        for k in ak.steps(N):
+            a=ak.maximum(a, ak.max(x[t,k],axis=1))
+            b=b+ak.sum(y[t,k],axis=1)
+            c=ak.minimum(c, ak.min(z[t,k],axis=1))
+            d=d | ak.any(x[t,k]>0,axis=1)
+        for k in ak.steps(ak.each(N)):
+            e=(e.to(ak.f32)*0.5+x[t,k].to(ak.f32)).to(ak.f16)
+            g=e.to(ak.f32).to(ak.e4m3)
+        o[t]=a
+        p[t]=b
+        q[t]=c
+        r[t]=d
+        s[t]=e
+        w[t]=g
+""",
+        [({}, {"T": 5, "N": 70})],
+    ),
+    "transposed_in_loop": (
+        """\
+def k(x: ak.In[ak.f32,N,16,16], o: ak.Out[ak.f32,16,16]):
+    for _ in ak.grid():
+        s=ak.zeros((16,16),ak.f32)
+        for t in ak.steps(ak.each(N)):
+            s = s.T*0.5 + x[t,:,:] + s.reshape(8,32).reshape(16,16)
+        o[:,:]=s
+""",
+        [({}, {"N": 4})],
+    ),
+    "views_of_outer": (
+        """\
+def k(x: ak.In[ak.f32,T,H], w: ak.In[ak.f32,H], o: ak.Out[ak.f32,T,H]):
+    for t in ak.grid(T):
+        r=x[t,:]
+        b=w[:][None,:]
+        m=ak.max(r,axis=1)
+        s=r
+        for i in ak.steps(ak.each(3)):
+            s = s*b + m[:,None]
+            m = m*0.5
+        o[t,:]=s+m[:,None]
+""",
+        [({"H": 40}, {"T": 5})],
+    ),
+    "each_in_written": (
+        """\
+def k(x: ak.In[ak.f32,T,H], o: ak.Out[ak.f32,T,H], q: ak.Out[ak.f32, ak.cdiv(T,16), H]):
+    for p in ak.grid(T, block=16):
+        acc=ak.zeros((H,),ak.f32)
+        for t in ak.steps(ak.each(p.start,p.end)):
+            acc = acc + x[t,:]
+            o[t,:] = acc
+        q[p.ordinal,:]=acc
+""",
+        [({"H": 40}, {"T": 37})],
+    ),
+    "shifted": (
+        """\
+def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T], p: ak.Out[ak.f32,T]):
+    for t in ak.grid(T):
+        a=ak.zeros((t,),ak.f32)
+        for k in ak.steps(ak.each(1,N)):
+            a = a*x[t,k-1]+x[t,k]
+        o[t]=a
+        b=ak.zeros((t,),ak.f32)
+        for k in ak.steps(1,N,block=8):
+            b = b*0.5+ak.sum(x[t,k-1]*ak.load(x[t,k+1],fill=0),axis=1)
+        p[t]=b
+""",
+        [({}, {"T": 5, "N": 21})],
+    ),
+    "i64_bounds_cross": (
+        """\
+def k(x: ak.In[ak.f32,T,N], lo: ak.In[ak.i64,T], o: ak.Out[ak.f32,T]):
+    for t in ak.grid(ak.each(T)):
+        a=ak.zeros((),ak.f32)
+        for k in ak.steps(ak.each(ak.maximum(lo[t],0), N)):
+            a = a+x[t,k]
+            if a > 2.0:
+                a = 0.0
+        o[t]=a
+""",
+        [({}, {"T": 5, "N": 9})],
+    ),
     "matrix_rows": (
         """\
 def k(x: ak.In[ak.f32,N,4,4], o: ak.Out[ak.f32,N,4,4]):
@@ -265,4 +369,4 @@ CASES = [
 
 @pytest.mark.parametrize(("body", "statics", "sizes"), CASES)
 def test_interpreter_and_simulator_agree(body: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
-    assert disagreements(body, statics, sizes, ("random", "special"), 3, tmp_path) == []
+    assert disagreements(body, statics, sizes, ("random", "special"), 2, tmp_path) == []

@@ -125,7 +125,7 @@ def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexFo
     form = element if spread else forms.form(value)
     if form is None:
         return AxisIndex("data", value.name or "...", spread=spread)
-    return AxisIndex("scalar", _spelled(value, form, forms.blocks), form, dims.add(form, 1), spread=spread)
+    return AxisIndex("scalar", _spelled(value, form, forms), form, dims.add(form, 1), spread=spread)
 
 
 def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
@@ -136,10 +136,15 @@ def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
     return text
 
 
-def _spelled(value: Value, form: Form, blocks: Sequence[BlockType]) -> str:
+def _spelled(value: Value, form: Form, forms: IndexForms) -> str:
     if value.name:
         return value.name
-    text = _spell_block_numbers(str(form), blocks).replace("%", "").replace("$", "")
+    loops = {  # the one index of a step is the loop's variable
+        ordinal_name(loop): dims.add(dims.symbol(f"%{label(loop)}"), dims.mul(loop.first, -1))
+        for loop in forms.loops.values()
+        if loop.block == 1
+    }
+    text = _spell_block_numbers(str(dims.substitute(form, loops)), forms.blocks).replace("%", "").replace("$", "")
     return "..." if "#" in text or "@" in text else text
 
 

@@ -120,17 +120,17 @@ class IndexForms:
             return
         rule = FORM_RULES.get(op.name)
         form = rule(self, op) if rule is not None else None
-        if form is not None and (self._divides(op) or self.fits(form, op.result)):
+        if form is not None and (self._is_exact(op) or self.fits(form, op.result)):
             self.forms[op.result] = form
         elif _is_index(op.result):
             self.forms[op.result] = self._opaque(op.result, value_range(op, self.range))
         else:
             self.ranges[op.result] = value_range(op, self.range)
 
-    def _divides(self, op: Op) -> bool:
-        """Whether the result is a quotient or remainder by a positive number, which its operands' type always holds."""
+    def _is_exact(self, op: Op) -> bool:
+        """Whether the result cannot wrap: a block's own number, a quotient or remainder by a positive number."""
         if op.name not in ("floor_div", "mod"):
-            return False
+            return op.name in ("start", "ordinal", "end")
         low = self.range(op.operands[1]).low
         return low is not None and low >= 1
 

@@ -70,14 +70,17 @@ class _Sweep:
         self.scope = scope
         varying = [n for block in scope.blocks for n in blocks.block_facts(block)]
         self.varying = {*varying, *scope.forms.data, *scope.forms.derived}
+        self.within = _loops_over_blocks(scope.blocks)
         self.fixed = [b for b in scope.blocks if self.is_fixed(b)]
         self.counts: dict[Atom, Form] = {
             Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in self.fixed if b.block is not None
         }
         self.counts.update({Symbol(blocks.at_name(b)): b.extent for b in self.fixed if b.first == 0})
         self.counts.update(more)
-        self.names: dict[Atom, str] = {Symbol(blocks.ordinal_name(b)): b.name for b in scope.blocks}
-        self.names.update({Symbol(blocks.at_name(b)): b.name for b in scope.blocks})
+        self.counts.update({_inside(loop): block.length for loop, block in self.within.items()})
+        self.names: dict[Atom, tuple[str, ...]] = {Symbol(blocks.ordinal_name(b)): (b.name,) for b in scope.blocks}
+        self.names.update({Symbol(blocks.at_name(b)): (b.name,) for b in scope.blocks})
+        self.names.update({_inside(loop): (loop.name, block.name) for loop, block in self.within.items()})
         self.spent: list[str] = []
         self.exact = True
 
@@ -93,27 +96,43 @@ class _Sweep:
             if index.kind == "data":
                 return None
             if index.block is not None:
-                if index.block not in self.fixed:
+                whole = self.within.get(index.block, index.block)
+                if whole not in self.fixed:
                     return None
-                self.spent.append(index.block.name)
-                sides[axis] = (index.block.first, index.block.extent)
+                self.spent += dict.fromkeys((index.block.name, whole.name))
+                sides[axis] = (whole.first, whole.extent)
             elif index.kind == "range":
                 sides[axis] = (index.low, index.high)
             else:
-                waiting[axis] = index.low
+                waiting[axis] = self._over_blocks(index.low)
         self._take_remainders(waiting, sides)
         for axis, form in waiting.items():
             side = self._swept(form)
             if side is None:
                 return None
             sides[axis] = side
-        if len(set(self.spent)) != len(self.spent) or len(self.fixed) != len(self.scope.blocks):
+        if len(set(self.spent)) != len(self.spent) or not self._all_known():
             return None
         return Box(tuple(sides[axis] for axis in range(len(store.axes))), self._needs(), self.exact)
 
+    def _all_known(self) -> bool:
+        return all(block in self.fixed or block in self.within for block in self.scope.blocks)
+
+    def _over_blocks(self, form: Form) -> Form:
+        """An index in which a loop over a block's indices runs through those of all blocks."""
+        moved = {
+            blocks.ordinal_name(loop): dims.add(
+                dims.add(Dim((((_inside(loop),), 1),)), block.first), dims.mul(blocks.start(block), -1)
+            )
+            for loop, block in self.within.items()
+            if loop.block == 1
+        }
+        return dims.substitute(form, moved)
+
     def _needs(self) -> tuple[Form, ...]:
         """Extents without which the store never runs, and quotients that no axis shows."""
-        idle = [b.length for b in self.scope.blocks if b.name not in self.spent and not _exists(b)]
+        shown = {*self.spent, *(loop.name for loop in self.within)}  # a block has an index
+        idle = [b.length for b in self.scope.blocks if b.name not in shown and not _exists(b)]
         hidden = [n for atom, n in self.counts.items() if isinstance(atom, FloorDiv) and str(atom) not in self.spent]
         return (*idle, *hidden)
 
@@ -159,13 +178,28 @@ class _Sweep:
             if factors.pop(atom) != width:
                 # a number that counts down runs through the same range from its other end
                 base = dims.add(base, dims.mul(width, dims.add(1, dims.mul(self.counts[atom], -1))))
-            spent.append(self.names.get(atom, str(atom)))
+            spent += self.names.get(atom, (str(atom),))
             width = dims.mul(width, self.counts[atom])
         self.spent += spent
         return (base, dims.add(base, width))
 
     def _varies(self, atom: Atom) -> bool:
         return not self.varying.isdisjoint(dims.symbols(Dim((((atom,), 1),))))
+
+
+def _inside(loop: BlockType) -> Symbol:
+    """The number that runs through all indices of a block's axis as blocks and the steps in them do."""
+    return Symbol(f"@inside {loop.name}")
+
+
+def _loops_over_blocks(present: Sequence[BlockType]) -> dict[BlockType, BlockType]:
+    """Loops whose indices are those of a written block around them."""
+    found: dict[BlockType, BlockType] = {}
+    for place, loop in enumerate(present):
+        for block in present[:place]:
+            if block.block is not None and (loop.first, loop.extent) == (blocks.start(block), blocks.end(block)):
+                found[loop] = block
+    return found
 
 
 def _exists(block: BlockType) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.interpreter import interpret
 from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
@@ -173,3 +175,26 @@ def test_a_return_inside_a_loop_of_a_helper_is_rejected():
     helper = "@ak.inline\ndef f(x, t):\n    for k in ak.steps(3):\n        return x\n\n\n@ak.kernel"
     text = text_with("acc = f(acc, t)").replace("@ak.kernel", helper)
     assert "AK105" in codes(lower(text))
+
+
+def test_a_running_sum_is_numpys_step_by_step():
+    x = np.random.default_rng(5).normal(size=(3, 20)).astype(np.float32)
+    out = np.zeros(3, np.float32)
+    kernel = accepted(text_with("for k in ak.steps(N, block=8):\n    acc = acc * 0.5 + ak.max(x[t, k], axis=1)"
+                                "\n    count = count + 1", "\n    out[t] = acc + count.to(ak.f32)"))  # fmt: skip
+    interpret(kernel, {"x": x, "n": np.zeros(3, np.int32), "out": out}, {"T": 3, "N": 20}, {"c": 0})
+    want = np.zeros(3, np.float32)
+    for start in range(0, 20, 8):
+        want = want * np.float32(0.5) + x[:, start : start + 8].max(axis=1)
+    np.testing.assert_array_equal(out, want + 3)
+
+
+@pytest.mark.parametrize("block", [1, 3, 64])
+def test_free_steps_have_the_bits_of_the_whole_axis(block: int):
+    x = np.random.default_rng(6).normal(size=(3, 20)).astype(np.float32)
+    out = np.zeros(3, np.float32)
+    kernel = accepted(text_with("for k in ak.steps(c, N):\n    top = ak.maximum(top, ak.max(ak.load(x[t, k], where="
+                                "k.index[None, :] >= 0, fill=0), axis=1))", "\n    out[t] = top"))  # fmt: skip
+    arrays = {"x": x, "n": np.zeros(3, np.int32), "out": out}
+    interpret(kernel, arrays, {"T": 3, "N": 20}, {"c": 4}, free_block=block)
+    np.testing.assert_array_equal(out, x[:, 4:].max(axis=1))

@@ -1,0 +1,66 @@
+"""Accesses in loops: inside their tensors at every step, different elements in different steps, all elements written."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentkern.compiler.proofs import diagnose, prove_kernel
+from tests.compiler.frontend.kernels import accepted, text_of
+
+SIGNATURE = (
+    "x: ak.In[ak.f32, T, N], n: ak.In[ak.i64, T], out: ak.Out[ak.f32, T, N], part: ak.Out[ak.f32, ak.cdiv(T, 16), N]"
+)
+REST = "for p in ak.grid(T, block=16):\n    part[p.ordinal, :] = 0.0\n"
+GRID = "for t in ak.grid(T):\n"
+EACH = "for t in ak.grid(ak.each(T)):\n"
+
+
+def codes_of(body: str) -> list[str]:
+    return [d.code for d in diagnose(prove_kernel(accepted(text_of(SIGNATURE, REST + body))), "kernel.py")]
+
+
+SAFE = [
+    GRID + "    for k in ak.steps(N):\n        out[t, k] = x[t, k]",
+    GRID + "    for k in ak.steps(N, block=8):\n        out[t, k] = x[t, k]",
+    GRID + "    for k in ak.steps(ak.each(N)):\n        out[t, k] = x[t, k]",
+    "for p in ak.grid(T, block=16):\n    for t in ak.steps(ak.each(p.start, p.end)):\n        out[t, :] = x[t, :]",
+    "for p in ak.grid(T, block=16):\n    for t in ak.steps(p.start, p.end, block=4):\n        out[t, :] = x[t, :]",
+    GRID + "    out[t, :] = 0.0\n" + EACH
+    + "    for k in ak.steps(ak.maximum(n[t], 0), ak.minimum(n[t], N)):\n        out[t, k] = x[t, k]",
+]  # fmt: skip
+UNSAFE = [
+    (GRID + "    for k in ak.steps(1, N):\n        out[t, k] = x[t, k]", "AK305"),
+    (GRID + "    for k in ak.steps(N + 1):\n        out[t, k] = x[t, k]", "AK301"),
+    (GRID + "    for k in ak.steps(-1, N):\n        out[t, k] = x[t, k]", "AK301"),
+    (GRID + "    for k in ak.steps(ak.each(N)):\n        out[t, :] = x[t, k][:, None]", "AK303"),
+    (
+        GRID + "    for r in ak.steps(ak.each(2)):\n        for k in ak.steps(N):\n            out[t, k] = x[t, k]",
+        "AK303",
+    ),
+    ("for k in ak.grid(N):\n    for t in ak.steps(ak.each(T)):\n        out[0:T, k] = x[0:T, k]", "AK303"),
+    (EACH + "    for k in ak.steps(n[t], N):\n        out[t, k] = x[t, k]", "AK302"),
+    (
+        "for p in ak.grid(T, block=16):\n    for t in ak.steps(p.start + 1, p.end):\n        out[t, :] = x[t, :]",
+        "AK306",
+    ),
+]
+
+
+@pytest.mark.parametrize("body", SAFE)
+def test_a_safe_loop_is_proved(body: str):
+    assert codes_of(body) == []
+
+
+@pytest.mark.parametrize(("body", "code"), UNSAFE)
+def test_an_unsafe_loop_is_found(body: str, code: str):
+    assert code in codes_of(body)
+
+
+def test_a_value_that_bounds_a_loop_is_one_value_in_one_block():
+    body = (
+        GRID
+        + "    out[t, :] = 0.0\n"
+        + EACH
+        + "    for k in ak.steps(ak.maximum(n[t], 0), N):\n        out[t, k] = 1.0"
+    )
+    assert codes_of(body) == []
