@@ -23,6 +23,7 @@ from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import candidate_schedules, check_schedule, default_schedule
+from agentkern.compiler.passes.simplify import share_repeated
 from agentkern.compiler.passes.stream_rows import stream_rows
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.pipeline import LEGALISE, LOWER, VERIFIED, Pass, PassContext
@@ -111,7 +112,7 @@ def compile_kernel(request: CompileRequest, *, stop_after: str | None = None) ->
     if found.kernel is None:
         return CompileResult(status_of(found.diagnostics), found.diagnostics, timings_ms=clock.times)
     with clock.phase("proofs"):
-        report = prove_kernel(found.kernel)
+        report = prove_kernel(share_repeated(found.kernel))
     diagnostics = (*found.diagnostics, *diagnose(report, request.path))
     if status_of(diagnostics) != "ok":
         return CompileResult(status_of(diagnostics), diagnostics, found.kernel, proofs=report, timings_ms=clock.times)
@@ -130,7 +131,7 @@ def compile_text(text: str, request: CompileRequest, *, stop_after: str | None =
         wrong = error("AK106", Span(request.path), what=f"IR text ({e})", instead="text that `--emit ir` prints")
         return CompileResult("rejected", (wrong,), timings_ms=clock.times)
     with clock.phase("proofs"):
-        report = prove_kernel(kernel) if kernel.stage == "tile" else ProofReport(())
+        report = prove_kernel(share_repeated(kernel)) if kernel.stage == "tile" else ProofReport(())
     diagnostics = diagnose(report, request.path)
     if status_of(diagnostics) != "ok":
         return CompileResult(status_of(diagnostics), diagnostics, kernel, proofs=report, timings_ms=clock.times)

@@ -233,6 +233,12 @@ BLOCKS = (
     ),
     Code("AK424", "this cannot say which steps run", "{hint_text}"),
     Code("AK425", "in a loop over elements: {reason}", "{hint_text}"),
+    Code(
+        "AK429",
+        "a softmax in steps over an axis of {extent}, which is one value as it stands",
+        "take the whole axis with `:`; subtract `ak.max` of it, take `ak.exp`, divide by `ak.sum`",
+        severity="note",
+    ),
 )
 
 NUMBERS = (
@@ -248,4 +254,10 @@ NUMBERS = (
     Code("AK504", "compile-time arithmetic fails: {reason}"),
     Code("AK505", "shift by {amount} of {dtype}", "shift by 0 to {last}"),
     Code("AK506", "`/` of integers", "use `//` (rounds down), or convert: `.to(ak.f32)`"),
+    Code(
+        "AK507",
+        "a row that is -inf throughout gives NaN here: -inf minus -inf",
+        "subtract a finite number where the maximum is -inf: `ak.where(m > -ak.inf, m, 0.0)`",
+        severity="warning",
+    ),
 )

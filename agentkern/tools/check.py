@@ -8,6 +8,7 @@ from dataclasses import replace
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.passes.simplify import share_repeated
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
 from agentkern.diagnostics import Diagnostic, in_source_order, status_of
 from agentkern.dsl.dtypes import DType
@@ -24,7 +25,7 @@ def check(request: CheckRequest) -> CheckResult:
     started = time.perf_counter()
     lowered = lower_source(request.source, request.path, request.kernel, request.dims, request.settings)
     lowered_at = time.perf_counter()
-    report = prove_kernel(lowered.kernel) if lowered.kernel is not None else ProofReport(())
+    report = prove_kernel(share_repeated(lowered.kernel)) if lowered.kernel is not None else ProofReport(())
     proved_at = time.perf_counter()
     found = (*lowered.diagnostics, *diagnose(report, request.path))
     diagnostics = in_source_order((*found, *_without_optional(request, lowered.optional, found)))
@@ -50,7 +51,7 @@ def _without_optional(
     for absent in dict.fromkeys([*((name,) for name in given), tuple(given)] if given else []):
         settings = {**request.settings, **dict.fromkeys(absent, False)}
         lowered = lower_source(request.source, request.path, request.kernel, request.dims, settings)
-        proved = prove_kernel(lowered.kernel) if lowered.kernel is not None else ProofReport(())
+        proved = prove_kernel(share_repeated(lowered.kernel)) if lowered.kernel is not None else ProofReport(())
         for diagnostic in (*lowered.diagnostics, *diagnose(proved, request.path)):
             if (diagnostic.code, diagnostic.span) not in seen:
                 seen.add((diagnostic.code, diagnostic.span))

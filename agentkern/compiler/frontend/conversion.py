@@ -278,8 +278,19 @@ def together(lw: Lowering, tiles: list[Tile], nodes: list[ast.expr], node: Locat
                 lw.label(at, shape_text(tile.shape)) for tile, at in zip(tiles, nodes, strict=True) if tile.shape
             ),
             hint_text=broadcast_hint(left.shape, right.shape),
+            fixes=_every_pair(lw, tiles, nodes),
         )
     return [broadcast(lw, tile, shape, node) for tile in tiles]
+
+
+def _every_pair(lw: Lowering, tiles: list[Tile], nodes: list[ast.expr]) -> tuple[Fix, ...]:
+    """The fix for two tiles of one axis each: the first down, the second across."""
+    if [len(tile.shape) for tile in tiles] != [1, 1]:
+        return ()
+    down, across = (
+        lw.source.insert_after(at, text, "") for at, text in zip(nodes, ("[:, None]", "[None, :]"), strict=True)
+    )
+    return (Fix("take every pair", (*down.edits, *across.edits)),)
 
 
 def broadcast_hint(left: Shape, right: Shape) -> str:

@@ -15,6 +15,7 @@ from agentkern.compiler.frontend.methods import handle_attribute, method
 from agentkern.compiler.frontend.operations import OPERATIONS, call
 from agentkern.compiler.frontend.operators import handle_binary, handle_bool_op, handle_compare, handle_unary
 from agentkern.compiler.frontend.source import Located
+from agentkern.compiler.frontend.spelled import SPELLED, spelled_fix
 from agentkern.compiler.frontend.subscripts import handle_subscript
 from agentkern.compiler.frontend.tuples import handle_tuple
 from agentkern.compiler.frontend.values import (
@@ -149,6 +150,9 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         receiver = lw.need_one(node.func.value)
         if not isinstance(receiver, Module):
             return method(lw, receiver, node)
+        if node.func.attr in SPELLED:
+            name, hint = node.func.attr, FOREIGN[node.func.attr]
+            lw.fail("AK202", node.func, name=name, hint_text=hint, fixes=spelled_fix(lw, node, name))
         callee = public_value(lw, node.func.attr, node.func)
     else:
         callee = lw.need_one(node.func)

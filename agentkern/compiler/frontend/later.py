@@ -31,6 +31,7 @@ FOREIGN: dict[str, str] = {
     "softmax": "write it: subtract `ak.max(x, axis=1, keepdims=True)`, take `ak.exp`, divide by `ak.sum`",
     "var": "write it: `d = x - ak.mean(x, axis=1, keepdims=True)`, then `ak.mean(d * d, axis=1, keepdims=True)`",
     "std": "write it: `d = x - ak.mean(x, axis=1, keepdims=True)`, then `ak.sqrt(ak.mean(d * d, axis=1))`",
+    "logsumexp": "write it: `m = ak.max(x, axis=1, keepdims=True)`, then `ak.log(ak.sum(ak.exp(x - m), axis=1)) + m`",
     "norm": "write it: `ak.sqrt(ak.sum(x * x, axis=1))`",
     "matmul": "`ak.dot` comes later; `ak.sum(a * b, axis=...)` works today",
     "amax": "=max",

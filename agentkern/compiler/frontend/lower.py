@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from agentkern.compiler.frontend import expressions, statements
+from agentkern.compiler.frontend.habits import habit_warnings
 from agentkern.compiler.frontend.lowering import MAX_OPERATIONS, Lowering, TooLarge
 from agentkern.compiler.frontend.module import read_module
 from agentkern.compiler.frontend.names import why_not_kernel
@@ -136,6 +137,8 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
         (name, lw.dim_values[name]) for name, info in lw.sizes.items() if info.static and name in lw.dim_values
     )
     ops = tuple(op for op in lw.builder.ops if op.name == "grid")
+    if not lw.diagnostics:
+        lw.diagnostics += habit_warnings(lw, ops)
     return Kernel(
         node.name,
         "tile",

@@ -21,7 +21,7 @@ _OF_TWO = {"max": "maximum", "min": "minimum"}
 
 def _check_form(lw: Lowering, name: str, arguments: dict[str, Argument], node: ast.Call) -> bool:
     axis, keepdims = arguments.get("axis"), arguments.get("keepdims")
-    if axis is not None and name in _OF_TWO and isinstance(axis.value, Tile | Extent):
+    if axis is not None and name in _OF_TWO and _is_value(axis.value):
         other = _OF_TWO[name]
         fixes = ()
         if isinstance(node.func, ast.Attribute):
@@ -36,6 +36,11 @@ def _check_form(lw: Lowering, name: str, arguments: dict[str, Argument], node: a
     if isinstance(keepdims.value, Number) and isinstance(keepdims.value.value, bool):
         return keepdims.value.value
     lw.fail("AK218", keepdims.node, what="`keepdims`")
+
+
+def _is_value(value: FrontValue) -> bool:
+    """Whether what stands for an axis can be none: a tile, a size, a number with a point."""
+    return isinstance(value, Tile | Extent) or (isinstance(value, Number) and isinstance(value.value, float))
 
 
 def reduction(name: str) -> Callable[[Lowering, dict[str, Argument], ast.Call], FrontValue]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
+from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.passes.rewrite import rewrite
 
 _EFFECTS = frozenset({"reads", "writes"})
@@ -12,6 +13,14 @@ _TRIVIAL = ("broadcast", "reshape", "cast", "transpose")
 
 def _is_pure(op: Op) -> bool:
     return not op.regions and not op.spec.traits & _EFFECTS and op.spec.name != "yield"
+
+
+def _is_repeatable(op: Op) -> bool:
+    """Whether doing it again gives the same: it computes only, or reads what no kernel writes."""
+    if op.name == "load":
+        tensor = op.operands[0].type
+        return isinstance(tensor, TensorType) and tensor.access == "in"
+    return _is_pure(op)
 
 
 def _is_trivial(op: Op) -> bool:
@@ -39,7 +48,7 @@ def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[
             operands = tuple([mapped.get(v, v) for v in op.operands])
             regions = tuple([_common(r, seen, mapped) for r in op.regions])
             op = Op(op.spec, operands, op.attrs, op.results, regions, op.location)
-        if _is_pure(op):
+        if _is_repeatable(op):
             key = _key(op)
             if key in seen:
                 mapped[op.result] = seen[key]
@@ -62,6 +71,11 @@ def _used(region: Region, live: set[Value]) -> Region:
         live.update(op.operands)
         kept.append(op)
     return Region(region.args, tuple(reversed(kept)))
+
+
+def share_repeated(kernel: Kernel) -> Kernel:
+    """Do repeated operations once; nothing else changes, unused ones stay."""
+    return replace(kernel, body=_common(Region((), kernel.body), {}, {}).ops)
 
 
 def simplify(kernel: Kernel) -> Kernel:

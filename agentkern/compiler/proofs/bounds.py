@@ -38,7 +38,10 @@ def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, ind
     name = access.tensor.name or ""
     statement = f"`{access.text}` {wording.verb(access)} inside the extent {extent}{where} of `{access.tensor.name}`"
     if index.kind == "data":
-        return Obligation("bounds", statement, access.op.location, shown=False, tensor=name, access=access.text)
+        return Obligation(
+            "bounds", statement, access.op.location, shown=False, tensor=name, access=access.text,
+            hint=_data_hint(scope, access, axis, index),
+        )  # fmt: skip
     return Obligation(
         "bounds",
         statement,
@@ -52,7 +55,25 @@ def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, ind
         ),
         tensor=name,
         access=access.text,
+        hint=_data_hint(scope, access, axis, index) if _rests_on_data(index) else "",
     )
+
+
+def _rests_on_data(index: AxisIndex) -> bool:
+    return index.kind == "data" or any(name.startswith("#") for name in dims.symbols(index.low))
+
+
+def _data_hint(scope: Scope, access: Access, axis: int, index: AxisIndex) -> str:
+    """What to write where data names the element: a promise, or the bound that the condition lacks."""
+    extent = access.type.shape[axis]
+    promise = f"promise `.values(0, {extent})` on the tensor that holds the indices"
+    known = present_facts(scope, access, axis)
+    has_low = index.kind != "data" and _follows(known, access, index.low)
+    has_high = index.kind != "data" and _follows(known, access, at_most(dims.add(index.low, 1), extent))
+    if access.masked and has_low != has_high:
+        lacks = f"is below {extent}" if has_low else "is not negative"
+        return f"the condition must also say that the index {lacks}: `(i >= 0) & (i < {extent})`; or {promise}"
+    return f"{promise}, or touch only what is inside: `where=(i >= 0) & (i < {extent})`"
 
 
 def _shown(scope: Scope, access: Access, axis: int, index: AxisIndex) -> bool:
