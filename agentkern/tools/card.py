@@ -25,7 +25,7 @@ def n_tokens(text: str) -> int:
 
 
 def operation_table() -> str:
-    """One line a kind: reductions, functions of one value by name, everything else with its arguments."""
+    """One line a kind: reductions, functions of one value by name, the rest with arguments (`axis=` may be left out)."""
     found = {
         name: function
         for name, function in inspect.getmembers(operations, inspect.isfunction)
@@ -33,12 +33,12 @@ def operation_table() -> str:
     }
     order = sorted(found, key=lambda name: found[name].__code__.co_firstlineno)
     arguments = {name: _arguments(found[name]) for name in order}
-    reductions = [name for name in order if arguments[name] == ["x", "axis=None", "keepdims=False"]]
+    reductions = [name for name in order if arguments[name] == ["x", "axis=", "keepdims="]]
     unary = [name for name in order if arguments[name] == ["x"]]
     rest = [f"{name}({', '.join(arguments[name])})" for name in order if name not in (*reductions, *unary)]
     return (
         f"- of one value: {' '.join(unary)}\n"
-        f"- reductions `(x, axis=None, keepdims=False)`: {' '.join(reductions)}\n"
+        f"- reductions `(x, axis=, keepdims=)`: {' '.join(reductions)}\n"
         f"- {'; '.join(rest)}\n"
     )
 
@@ -46,8 +46,7 @@ def operation_table() -> str:
 def _arguments(function: Callable[..., object]) -> list[str]:
     found: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
-        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
-        found.append(f"{parameter.name}{default}")
+        found.append(parameter.name if parameter.default is parameter.empty else f"{parameter.name}=")
     return found
 
 

@@ -192,4 +192,6 @@ def _summary(
         missing += [f"the checks let `{c.name}` through" for c in controls if not c.rejected]
         return f"no verdict: {'; '.join(missing) or 'no check could tell a wrong answer'}"
     rejected = f"{len(passed_names)} checks passed, {len(controls)} wrong answers rejected"
-    return f"{verdict.replace('_', '-')}: {rejected}; next: `agentkern profile`"
+    if "reference" in passed_names:
+        return f"{verdict.replace('_', '-')}: {rejected}; next: `agentkern profile`"
+    return f"bit-exact: the code does what the kernel says ({rejected}); next: hold the kernel to a `--reference`"
