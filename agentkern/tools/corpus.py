@@ -10,11 +10,11 @@ from typing import Any
 
 from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.frontend import lower_source
-from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.runtime.programs import compile_program
 from agentkern.tools.check import signature_text
 from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries
+from agentkern.tools.corpus_formulas import formula_value
 from agentkern.tools.corpus_records import with_record
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.results import (
@@ -148,7 +148,7 @@ def meta_problems(entry: Entry, kernel: str) -> tuple[str, ...]:
         assert work is not None
         counted = {"bytes": work.bytes_moved, "flops": int(work.flops)}
         for key, number in counted.items():
-            if key not in formulas or dims.evaluate(dims.parse(formulas[key]), sizes) != number:
+            if key not in formulas or formula_value(formulas[key], sizes) != number:
                 found.append(f"{key} of `{kernel}` at {dict(sizes)} are {number}, not `{formulas.get(key)}`")
     return tuple(found)
 

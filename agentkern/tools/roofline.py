@@ -5,12 +5,13 @@ Counts a TILE kernel's operations over the whole of their grid; knows nothing of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel, Op, walk
+from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.function_table import FUNCTIONS
+from agentkern.compiler.ir.subscripts import entries_of, tile_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.targets.limits import REFERENCE_DEVICES
 from agentkern.runtime.timing import Ceilings, Work, floor_us
@@ -39,9 +40,9 @@ def roofline(kernel: Kernel, sizes: Mapping[str, int], target: str) -> Roofline:
 def kernel_work(kernel: Kernel, sizes: Mapping[str, int]) -> Work | None:
     """Return the work of one call, None if `sizes` lacks a size that it depends on."""
     tensors = [param.type for param in kernel.params if isinstance(param.type, TensorType)]
-    read = _total(tuple(_bytes(t) for t in tensors if t.access in ("in", "inout")), sizes)
+    read = _read(kernel, sizes)
     written = _total(tuple(_bytes(t) for t in tensors if t.access in ("out", "inout")), sizes)
-    flops = _total(tuple(_grid_flops(op) for op in kernel.body if op.name == "grid"), sizes)
+    flops = _total((_flops(kernel),), sizes)
     if read is None or written is None or flops is None:
         return None
     return Work(read, written, float(flops))
@@ -51,22 +52,62 @@ def _bytes(tensor: TensorType) -> int | Dim:
     return dims.mul(dims.product(tensor.shape), tensor.dtype.nbytes)
 
 
-def _grid_flops(grid: Op) -> int | Dim:
-    """Arithmetic of all blocks: a tile along a block's axis is as long as the axis, over all blocks together."""
-    blocks = [arg.type for arg in grid.regions[0].args if isinstance(arg.type, BlockType)]
-    whole = {block.name: block.extent for block in blocks}
-    total: int | Dim = 0
-    for op in walk(grid.regions[0].ops):
-        if op.name not in _FLOPS or not isinstance(op.operands[0].type, TileType):
+def _read(kernel: Kernel, sizes: Mapping[str, int]) -> int | None:
+    """Bytes read: each tensor once; of one that is only gathered from, what is asked for where that is less."""
+    total = 0
+    for param in kernel.params:
+        if not isinstance(param.type, TensorType) or param.type.access not in ("in", "inout"):
             continue
-        shape = op.operands[0].type.shape
-        elements = dims.substitute(dims.product(shape), whole)
-        used = {name for extent in shape for name in dims.symbols(extent)}
-        # An operation without a written block's axis is done once for each of its blocks.
-        for block in blocks:
-            if block.block is not None and block.name not in used:
-                elements = dims.mul(elements, dims.cdiv(block.extent, block.block))
-        total = dims.add(total, dims.mul(elements, _FLOPS[op.name]))
+        whole, gathered = _total((_bytes(param.type),), sizes), _gathered(kernel, param, sizes)
+        if whole is None:
+            return None
+        total += whole if gathered is None else min(whole, gathered)
+    return total
+
+
+def _gathered(kernel: Kernel, tensor: Value, sizes: Mapping[str, int]) -> int | None:
+    """Bytes that all gathers from a tensor ask for; None if some of it is read in another way."""
+    amounts: list[int | Dim] = []
+    for op, blocks in _scoped(kernel.body, ()):
+        if tensor not in op.operands:
+            continue
+        if op.name != "load" or not any(entry.is_gather for entry in entries_of(op)):
+            return None
+        amounts.append(dims.mul(_elements(tile_of(op), blocks), _dtype_bytes(tensor)))
+    return _total(tuple(amounts), sizes) if amounts else None
+
+
+def _dtype_bytes(tensor: Value) -> int:
+    assert isinstance(tensor.type, TensorType)
+    return tensor.type.dtype.nbytes
+
+
+def _scoped(ops: Sequence[Op], outer: tuple[BlockType, ...]) -> Iterator[tuple[Op, tuple[BlockType, ...]]]:
+    """Every operation with the blocks of the grid and the loops that it stands in."""
+    for op in ops:
+        yield op, outer
+        for region in op.regions:
+            inner = tuple(arg.type for arg in region.args if isinstance(arg.type, BlockType))
+            yield from _scoped(region.ops, (*outer, *inner))
+
+
+def _elements(value: Value, blocks: Sequence[BlockType]) -> int | Dim:
+    """Elements of a tile over all blocks: as long as the axis along a block, else once for each written block."""
+    assert isinstance(value.type, TileType)
+    elements = dims.substitute(dims.product(value.type.shape), {block.name: block.length for block in blocks})
+    used = {name for extent in value.type.shape for name in dims.symbols(extent)}
+    for block in blocks:
+        if block.block is not None and block.name not in used:
+            elements = dims.mul(elements, dims.cdiv(block.length, block.block))
+    return elements
+
+
+def _flops(kernel: Kernel) -> int | Dim:
+    """Arithmetic of all blocks and steps; what is computed once for many elements, on scalars, counts as none."""
+    total: int | Dim = 0
+    for op, blocks in _scoped(kernel.body, ()):
+        if op.name in _FLOPS and isinstance(op.operands[0].type, TileType) and op.operands[0].type.rank:
+            total = dims.add(total, dims.mul(_elements(op.operands[0], blocks), _FLOPS[op.name]))
     return total
 
 

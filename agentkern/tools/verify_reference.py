@@ -1,7 +1,8 @@
 """The `reference` check: a user's Python function over torch tensors, called in a worker process.
 
 The function gets In tensors, scalars and sizes by parameter name (or the tensors alone, in order), on the CPU, and
-returns the outputs as a tensor, a tuple in order, or a dict. A function of the same name with `_f64` after it, where
+returns the outputs as a tensor, a tuple in order, or a dict. If it has a parameter of a partial output's name, that is
+what the output holds before. A function of the same name with `_f64` after it, where
 there is one, gives the outputs in float64, against which both errors are measured.
 """
 
@@ -25,10 +26,11 @@ from agentkern.compiler.ir.reference_casts import cast
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw, decode
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_agreement import Answer, agreement, violation
+from agentkern.tools.verify_buffers import initial
 from agentkern.tools.verify_cases import other_scalars
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_executors import run_interpreter
-from agentkern.tools.verify_model import Arrays, Case, Program, signature_of
+from agentkern.tools.verify_model import Arrays, Case, Program, Signature, signature_of
 from agentkern.tools.verify_subject import (
     Outcome,
     Subject,
@@ -148,18 +150,24 @@ def start_reference(
 
 def _write_request(reference: Reference, subject: Subject, cases: Sequence[Case], folder: Path) -> None:
     dtypes = {p.name: p.dtype.name for p in subject.signature.inputs}
+    partial = _partial_outputs(subject.signature)
     request = {
         "file": str(reference.path.resolve()),
         "function": reference.function,
         "outputs": [p.name for p in subject.signature.outputs],
+        "partial": {p.name: p.dtype.name for p in partial},
         "cases": [
             {"tensors": dtypes, "sizes": dict(case.call.sizes), "scalars": dict(case.call.scalars)} for case in cases
         ],
     }
     (folder / "request.json").write_text(json.dumps(request))
     for number, case in enumerate(cases):
-        arrays: dict[str, Any] = dict(case.call.tensors)
+        arrays: dict[str, Any] = dict(case.call.tensors) | {p.name: initial(p, case.call, 0) for p in partial}
         np.savez(folder / f"{number}.npz", **arrays)
+
+
+def _partial_outputs(signature: Signature) -> tuple[TensorParam, ...]:
+    return tuple(p for p in signature.outputs if p.access == "out" and p not in signature.filled)
 
 
 def _start_worker(folder: Path) -> subprocess.Popen[bytes]:

@@ -97,7 +97,8 @@ def answer_case(function: Callable[..., Any], request: dict[str, Any], number: i
     case = request["cases"][number]
     with np.load(folder / f"{number}.npz") as stored:
         tensors = {name: to_torch(dtype, stored[name]) for name, dtype in case["tensors"].items()}
-    given = {**case["sizes"], **case["scalars"], **tensors}
+        before = {name: to_torch(dtype, stored[name]) for name, dtype in request["partial"].items()}
+    given = {**case["sizes"], **case["scalars"], **before, **tensors}
     found = named_outputs(call(function, given, list(tensors)), request["outputs"])
     named = {name: from_torch(tensor) for name, tensor in found.items()}
     return {f"{name}:{dtype}": raw for name, (dtype, raw) in named.items()}

@@ -18,6 +18,7 @@ from agentkern.tools.corpus import (
     record_performance,
 )
 from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries, read_entry
+from agentkern.tools.corpus_formulas import formula_value
 from agentkern.tools.corpus_records import with_record
 from agentkern.tools.sources import UsageError
 
@@ -52,6 +53,14 @@ def test_meta_toml_that_contradicts_its_kernel_is_found(copied: Path) -> None:
         assert old in text
         meta.write_text(text.replace(old, new))
         assert said in meta_problems(read_entry(meta.parent), "vector_add")[0]
+
+
+def test_a_formula_takes_the_smaller_of_two_extents() -> None:
+    text = "2 * H * min(S, T * K) + 4 * min(1, S // 3)"
+    assert formula_value(text, {"H": 5, "S": 9, "T": 2, "K": 6}) == 94
+    assert formula_value(text, {"H": 5, "S": 90, "T": 2, "K": 6}) == 124
+    with pytest.raises(ValueError, match="bad extent"):
+        formula_value("max(H, S)", {"H": 5, "S": 9})
 
 
 def test_an_incomplete_folder_is_named(copied: Path) -> None:

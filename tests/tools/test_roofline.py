@@ -54,3 +54,53 @@ def test_one_value_per_written_block_is_counted_once_for_each(width: int, blocks
 def test_a_size_that_is_not_given_leaves_the_roofline_open():
     found = roofline(tile(RMS_NORM, H=8), {}, "sm_90a")
     assert (found.bytes, found.flops, found.floor_us) == (None, None, None)
+
+
+GATHER = """\
+import agentkern as ak
+
+B, T, S, H = ak.dim("B"), ak.dim("T"), ak.dim("S"), ak.static("H")
+
+
+@ak.kernel
+def rows(table: ak.In[ak.f16, S, H], ids: ak.In[ak.i32, B, T].values(0, S), out: ak.Out[ak.f16, B, T, H]):
+    for b, t in ak.grid(ak.each(B), T):
+        out[b, t, :] = table[ids[b, t], :]
+"""
+
+
+@pytest.mark.parametrize(("numbers", "rows_read"), [(2, 6), (10, 25)])
+def test_a_gather_reads_what_is_asked_for_at_most_the_tensor(numbers: int, rows_read: int):
+    work = kernel_work(tile(GATHER, H=8), {"B": 3, "T": numbers, "S": 25})
+    assert work is not None
+    assert work.bytes_read == 2 * 8 * rows_read + 4 * 3 * numbers
+
+
+def test_a_tensor_that_is_also_read_in_order_is_read_whole():
+    both = GATHER.replace("table[ids[b, t], :]", "table[ids[b, t], :] + table[0, :]").replace('("S")', '("S", min=1)')
+    work = kernel_work(tile(both, H=8), {"B": 3, "T": 2, "S": 25})
+    assert work is not None
+    assert work.bytes_read == 2 * 8 * 25 + 4 * 6
+
+
+STEPS = """\
+import agentkern as ak
+
+T, N = ak.dim("T"), ak.dim("N")
+
+
+@ak.kernel
+def total(x: ak.In[ak.f32, T, N], scale: ak.f32, out: ak.Out[ak.f32, T]):
+    factor = scale * 2.0
+    for t in ak.grid(T):
+        acc = ak.zeros((t,), ak.f32)
+        for c in ak.steps(N, block=100):
+            acc = acc * factor + ak.sum(x[t, c], axis=1)
+        out[t] = acc
+"""
+
+
+def test_a_step_counts_once_for_each_step_and_scalars_not_at_all():
+    work = kernel_work(tile(STEPS), {"T": 3, "N": 250})
+    assert work is not None
+    assert work.flops == 3 * 250 + 3 * 3 * 2

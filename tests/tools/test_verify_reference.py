@@ -11,6 +11,8 @@ import pytest
 import torch
 
 from agentkern.compiler.abi import TensorParam
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.printer import print_kernel
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.tools.inputs import generate
 from agentkern.tools.results import VerifyResult
@@ -45,9 +47,22 @@ kernel tile @scaled(%x: in<i32, [N]>, %out: out<i32, [N]>, %s: i32) {} {
 """
 
 
-def subject_of(options: VerifyOptions) -> Subject:
-    executor = InterpreterExecutor(PROGRAM)
-    return make_subject(PROGRAM, executor, executor, PROGRAM.sizes, options)
+SOME_ROWS = """\
+import agentkern as ak
+
+N = ak.dim("N")
+
+
+@ak.kernel
+def some(x: ak.In[ak.f32, N], out: ak.Out[ak.f32, N].partial()):
+    for i in ak.grid(N):
+        ak.store(out[i], x[i], where=x[i] > 0)
+"""
+
+
+def subject_of(options: VerifyOptions, program: TextProgram = PROGRAM) -> Subject:
+    executor = InterpreterExecutor(program)
+    return make_subject(program, executor, executor, program.sizes, options)
 
 
 def verify_with(text: str, folder: Path) -> VerifyResult:
@@ -98,6 +113,16 @@ def test_equal_bits_against_a_reference_in_a_worker_are_bit_exact(tmp_path: Path
     result = verify_with("def f(x, y): return x + y\n", tmp_path)
     assert result.verdict == "bit_exact"
     assert record(result)[0] == "passed"
+
+
+@pytest.mark.parametrize(("kept", "verdict"), [("out", "bit_exact"), ("torch.zeros_like(out)", "wrong")])
+def test_a_reference_is_told_what_a_partial_output_holds_before(kept: str, verdict: str, tmp_path: Path) -> None:
+    kernel = lower_source(SOME_ROWS, "kernel.py", None, {}, {}).kernel
+    assert kernel is not None
+    path = tmp_path / "reference.py"
+    path.write_text(f"import torch\ndef f(x, out): return torch.where(x > 0, x, {kept})\n")
+    options = VerifyOptions({"N": 40}, reference=Reference(path, "f"))
+    assert run_checks(subject_of(options, TextProgram(print_kernel(kernel))), options).verdict == verdict
 
 
 def test_a_reference_off_by_one_ulp_is_wrong_without_a_bound_and_within_one() -> None:
