@@ -32,13 +32,13 @@ class Carried:
 
 
 def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
-    """Every name that statements bind, in order."""
-    found = (
-        node.id
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    """Every name that statements bind or whose elements they assign, in order."""
+    found: list[str] = []
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            found.append(node.value.id)
     return tuple(dict.fromkeys(found))
 
 

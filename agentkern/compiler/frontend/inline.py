@@ -21,8 +21,8 @@ def call_helper(lw: Lowering, name: str, node: ast.Call) -> FrontValue:
 
 def _run(lw: Lowering, function: ast.FunctionDef, names: dict[str, FrontValue], call: HelperCall) -> FrontValue:
     """Lower the body where only the module's names and the helper's own are known."""
-    scopes, calls, regions = lw.scopes, lw.calls, lw.regions
-    lw.scopes, lw.calls, lw.regions = [scopes[0], names], (*calls, call), ()
+    scopes, calls, regions, elements = lw.scopes, lw.calls, lw.regions, lw.elements
+    lw.scopes, lw.calls, lw.regions, lw.elements = [scopes[0], names], (*calls, call), (), None
     try:
         lw.run(function.body)
     except Returned as returned:
@@ -30,7 +30,7 @@ def _run(lw: Lowering, function: ast.FunctionDef, names: dict[str, FrontValue], 
             raise Poisoned from None
         return returned.value
     finally:
-        lw.scopes, lw.calls, lw.regions = scopes, calls, regions
+        lw.scopes, lw.calls, lw.regions, lw.elements = scopes, calls, regions, elements
     return NOTHING
 
 

@@ -116,3 +116,21 @@ def test_a_wrong_element_is_rejected(statement: str, code: str):
 @pytest.mark.parametrize("head", ["for i in ak.elements(t, 12):", "for i, j in ak.elements(t, 11):"])
 def test_a_wrong_head_is_rejected(head: str):
     assert set(codes(lower(text_of("p[i, j] = 1.0", head)))) & {"AK122", "AK425"}
+
+
+def test_elements_that_a_loop_in_order_assigns_are_carried():
+    given = inputs()
+    out = np.zeros((5, 12), np.float32)
+    head = "for k in ak.steps(ak.each(3)):\n    for i, j in ak.elements(t, 12):"
+    kernel = accepted(text_of("    p[i, j] = p[i, j] * 2.0 + q[i, j]", head))
+    interpret(kernel, {**given, "out": out}, {"T": 5}, {})
+    np.testing.assert_array_equal(out, given["s"] * 7)
+
+
+def test_a_helper_that_is_called_for_an_element_has_names_of_its_own():
+    given = inputs()
+    out = np.zeros((5, 12), np.float32)
+    helper = "@ak.inline\ndef first(a):\n    i = 0\n    return a[i, 0:1, None]\n\n\n@ak.kernel"
+    text = text_of("p[i, j] = q[i, j] + first(u)[0]").replace("@ak.kernel", helper)
+    interpret(accepted(text), {**given, "out": out}, {"T": 5}, {})
+    np.testing.assert_array_equal(out, given["s"] + given["w"][0, 0])
