@@ -25,7 +25,7 @@ def n_tokens(text: str) -> int:
 
 
 def operation_table() -> str:
-    """One line a kind: reductions, functions of one value by name, the rest with arguments (`axis=` may be left out)."""
+    """One line a kind: reductions, functions of one value by name, the rest with arguments (without `axis=`)."""
     found = {
         name: function
         for name, function in inspect.getmembers(operations, inspect.isfunction)
