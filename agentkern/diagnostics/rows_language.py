@@ -151,6 +151,11 @@ ACCESSES = (
         "write `{tensor}` with the block variables of a grid over its own sizes",
         "unproved",
     ),
+    Code(
+        "AK320",
+        "`{name}` of {dtype}: {reason}",
+        "give each block its own output element and combine them in a second grid",
+    ),
     proof(
         "AK321",
         "`{statement}` could not be shown to write different elements of `{tensor}`",

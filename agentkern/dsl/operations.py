@@ -286,6 +286,21 @@ def load(x: Tile, where: Operand | None = None, fill: Operand | None = 0) -> Til
     raise not_executed("load")
 
 
+def atomic_add(y: Tile, value: Operand, where: Operand | None = None) -> None:
+    """Add to elements of an integer tensor that an earlier grid has written, whatever else adds to them; wraps."""
+    raise not_executed("atomic_add")
+
+
+def atomic_max(y: Tile, value: Operand, where: Operand | None = None) -> None:
+    """The larger one to elements of an integer tensor that an earlier grid has written."""
+    raise not_executed("atomic_max")
+
+
+def atomic_min(y: Tile, value: Operand, where: Operand | None = None) -> None:
+    """The smaller one to elements of an integer tensor that an earlier grid has written."""
+    raise not_executed("atomic_min")
+
+
 def store(y: Tile, value: Operand, where: Operand | None = None, distinct: Flag = False) -> None:
     """`y[...] = value` where the condition holds; `distinct` promises that no element is written twice."""
     raise not_executed("store")

@@ -6,6 +6,7 @@ The rest of the card is written by hand: `pages/language/card.md`.
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,9 @@ def operation_table() -> str:
     arguments = {name: _arguments(found[name]) for name in order}
     reductions = [name for name in order if arguments[name] == ["x", "axis=", "keepdims="]]
     unary = [name for name in order if arguments[name] == ["x"]]
-    rest = [f"{name}({', '.join(arguments[name])})" for name in order if name not in (*reductions, *unary)]
+    alone = [name for name in order if name not in (*reductions, *unary)]
+    alike = [list(names) for _, names in itertools.groupby(alone, key=arguments.__getitem__)]
+    rest = [f"{' '.join(names)}({', '.join(arguments[names[0]])})" for names in alike]
     return (
         f"- of one value: {' '.join(unary)}\n"
         f"- reductions `(x, axis=, keepdims=)`: {' '.join(reductions)}\n"

@@ -205,6 +205,8 @@ def _grid_is_batch(grid: Op, name: str) -> bool:
             return False
         if op.name == "size" and name in dims.symbols(_extent(op)):
             return False
+        if op.name == "atomic":
+            return False
         if op.name in ("load", "store") and not _access_is_batch(op, name, whole, row):
             return False
     return True

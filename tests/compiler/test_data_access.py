@@ -170,6 +170,66 @@ def k(x: ak.In[ak.f32,N,M], o: ak.Out[ak.f32,ak.cdiv(N,2),ak.cdiv(M,2)]):
 """,
         [({}, {"N": 1, "M": 1}), ({}, {"N": 0, "M": 3}), ({}, {"N": 7, "M": 6}), ({}, {"N": 30, "M": 131})],
     ),
+    "counts, sums and extremes of i32 by atomics": (
+        """\
+def k(i: ak.In[ak.i32,T].values(0,N,ignore=-1), x: ak.In[ak.i32,T,3], c: ak.Out[ak.i32,N], a: ak.InOut[ak.i32,N,3], b: ak.InOut[ak.i32,N,3], s: ak.InOut[ak.i32,3]):
+    for n in ak.grid(N):
+        c[n]=0
+    for t in ak.grid(T):
+        r=i[t]
+        ak.atomic_add(c[r], 1, where=r>=0)
+        ak.atomic_max(a[r,:], x[t,:], where=(r>=0)[:,None])
+        ak.atomic_min(b[r,:], x[t,:], where=(r>=0)[:,None])
+    for t in ak.grid(ak.each(T)):
+        ak.atomic_add(s[:], x[t,:])
+""",
+        [({}, {"T": 300, "N": 7}), ({}, {"T": 1, "N": 1}), ({}, {"T": 3, "N": 0}), ({}, {"T": 0, "N": 3})],
+    ),
+    "counts, sums and extremes of u32 by atomics": (
+        """\
+def k(i: ak.In[ak.i32,T].values(0,N,ignore=-1), x: ak.In[ak.u32,T,3], c: ak.Out[ak.i32,N], a: ak.InOut[ak.u32,N,3], b: ak.InOut[ak.u32,N,3], s: ak.InOut[ak.u32,3]):
+    for n in ak.grid(N):
+        c[n]=0
+    for t in ak.grid(T):
+        r=i[t]
+        ak.atomic_add(c[r], 1, where=r>=0)
+        ak.atomic_max(a[r,:], x[t,:], where=(r>=0)[:,None])
+        ak.atomic_min(b[r,:], x[t,:], where=(r>=0)[:,None])
+    for t in ak.grid(ak.each(T)):
+        ak.atomic_add(s[:], x[t,:])
+""",
+        [({}, {"T": 300, "N": 7}), ({}, {"T": 1, "N": 1}), ({}, {"T": 3, "N": 0}), ({}, {"T": 0, "N": 3})],
+    ),
+    "counts, sums and extremes of i64 by atomics": (
+        """\
+def k(i: ak.In[ak.i32,T].values(0,N,ignore=-1), x: ak.In[ak.i64,T,3], c: ak.Out[ak.i32,N], a: ak.InOut[ak.i64,N,3], b: ak.InOut[ak.i64,N,3], s: ak.InOut[ak.i64,3]):
+    for n in ak.grid(N):
+        c[n]=0
+    for t in ak.grid(T):
+        r=i[t]
+        ak.atomic_add(c[r], 1, where=r>=0)
+        ak.atomic_max(a[r,:], x[t,:], where=(r>=0)[:,None])
+        ak.atomic_min(b[r,:], x[t,:], where=(r>=0)[:,None])
+    for t in ak.grid(ak.each(T)):
+        ak.atomic_add(s[:], x[t,:])
+""",
+        [({}, {"T": 300, "N": 7}), ({}, {"T": 1, "N": 1}), ({}, {"T": 3, "N": 0}), ({}, {"T": 0, "N": 3})],
+    ),
+    "counts, sums and extremes of u64 by atomics": (
+        """\
+def k(i: ak.In[ak.i32,T].values(0,N,ignore=-1), x: ak.In[ak.u64,T,3], c: ak.Out[ak.i32,N], a: ak.InOut[ak.u64,N,3], b: ak.InOut[ak.u64,N,3], s: ak.InOut[ak.u64,3]):
+    for n in ak.grid(N):
+        c[n]=0
+    for t in ak.grid(T):
+        r=i[t]
+        ak.atomic_add(c[r], 1, where=r>=0)
+        ak.atomic_max(a[r,:], x[t,:], where=(r>=0)[:,None])
+        ak.atomic_min(b[r,:], x[t,:], where=(r>=0)[:,None])
+    for t in ak.grid(ak.each(T)):
+        ak.atomic_add(s[:], x[t,:])
+""",
+        [({}, {"T": 300, "N": 7}), ({}, {"T": 1, "N": 1}), ({}, {"T": 3, "N": 0}), ({}, {"T": 0, "N": 3})],
+    ),
 }
 CASES = [(name, statics, sizes) for name, (_, cases) in KERNELS.items() for statics, sizes in cases]
 

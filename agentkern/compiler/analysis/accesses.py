@@ -58,6 +58,11 @@ class Access:
         return self.op.name in WRITES
 
     @property
+    def is_atomic(self) -> bool:
+        """Whether the access combines with what is there."""
+        return self.op.name == "atomic"
+
+    @property
     def type(self) -> TensorType:
         """The tensor's type."""
         assert isinstance(self.tensor.type, TensorType)

@@ -21,7 +21,7 @@ class Effects:
 def effects(ops: Sequence[Op]) -> Effects:
     """The effects of operations and everything nested in them."""
     reads = {op.operands[0]: None for op in walk(ops) if op.name == "load"}
-    writes = {op.operands[0]: None for op in walk(ops) if op.name == "store"}
+    writes = {op.operands[0]: None for op in walk(ops) if op.name in ("store", "atomic")}
     return Effects(tuple(reads), tuple(writes))
 
 

@@ -285,6 +285,9 @@ def _store_vector(f: FunctionPrinter, op: Op) -> None:
     address, source, pointer = _address(f, op)
     access = _vector_access(op)
     accessor = f"{'ak_sts' if pointer.space == 'shared' else 'ak_st'}_{access.accessor}"
+    if op.name == "update":
+        sign = "i" if access.suffix.startswith("i") and op.attrs["kind"] != "add" else "u"
+        accessor = f"ak_red_{op.attrs['kind']}_{sign}{access.bits}"
     f.functions.add(accessor)
     f.line(f"{accessor}({address}, {f.helper(pack(access))}({source}));", op)
 
@@ -383,6 +386,7 @@ _PRINTERS: Mapping[str, Callable[[FunctionPrinter, Op], None]] = {
     **ASYNC_PRINTERS,
     "constant": _constant, "thread": _thread, "block": _block, "size_argument": _size_argument,
     "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
+    "update": _store_vector,
     "shared": _shared, "advance": _advance, "for": _for, "if": _if,
     "if_else": _if_else, "break_if": _break_if, "shuffle_xor": _shuffle, "barrier": _barrier,
     "narrow_pair": _narrow_pair, "usual": print_usual, "note": _note,

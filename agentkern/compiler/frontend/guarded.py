@@ -38,9 +38,10 @@ from agentkern.compiler.frontend.values import (
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
-from agentkern.dsl.dtypes import DTYPES
+from agentkern.dsl.dtypes import DTYPES, DType
 
 BOOL = DTYPES["bool"]
+ATOMIC_BITS = 32
 LOAD = form("ak.load(x[...], where=None, fill=0)")
 STORE = form("ak.store(y[...], value, where=None, distinct=False)")
 Arguments = dict[str, Argument]
@@ -180,6 +181,31 @@ def _store(lw: Lowering, node: ast.Call) -> FrontValue:
     return NOTHING
 
 
+def _atomic(kind: str) -> Callable[[Lowering, ast.Call], FrontValue]:
+    name = f"ak.atomic_{kind}"
+    words = form(f"{name}(y[...], value, where=None)")
+
+    def rule(lw: Lowering, node: ast.Call) -> FrontValue:
+        """Combine a value with elements of a tensor, in any order. Errors: AK122, AK206, AK207, AK320."""
+        tensor, subscript = _tensor(lw, name, words, node)
+        dtype = tensor.type.dtype
+        if not dtype.is_integer or dtype.bits < ATOMIC_BITS:
+            lw.fail("AK320", node, name=name, dtype=dtype.name, reason=_no_atomic(dtype))
+        selection = writable(lw, tensor, subscript)
+        arguments = _bound(lw, name, words, node)
+        mask = mask_argument(lw, name, arguments, selection.shape)
+        write(lw, tensor, selection, subscript, arguments["value"], Effect("atomic", mask, {"kind": kind}))
+        return NOTHING
+
+    return rule
+
+
+def _no_atomic(dtype: DType) -> str:
+    if dtype.is_float:
+        return "its bits would depend on the order of threads"
+    return "the hardware has it for 32 and 64 bits only"
+
+
 def _flag(lw: Lowering, name: str, arguments: Arguments, keyword: str) -> bool:
     """A compile-time truth value. Errors: AK218."""
     found = arguments.get(keyword)
@@ -190,4 +216,8 @@ def _flag(lw: Lowering, name: str, arguments: Arguments, keyword: str) -> bool:
     return found.value.value
 
 
-ACCESSES: Mapping[str, Callable[[Lowering, ast.Call], FrontValue]] = {"load": _load, "store": _store}
+ACCESSES: Mapping[str, Callable[[Lowering, ast.Call], FrontValue]] = {
+    "load": _load,
+    "store": _store,
+    **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "max", "min")},
+}

@@ -16,6 +16,7 @@ import numpy as np
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.interpreter_access import update_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_loops import FREE_STEP, run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, store
@@ -76,6 +77,8 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
             _run_grid(op, frame)
         elif op.name == "store":
             store(op, frame)
+        elif op.name == "atomic":
+            update_elements(op, frame)
         elif op.name == "stream":
             _run_stream(op, frame)
         elif op.name == "loop":

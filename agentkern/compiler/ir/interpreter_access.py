@@ -44,6 +44,16 @@ def store_elements(op: Op, frame: Frame) -> None:
     bits_of(array)[places] = bits_of(np.ascontiguousarray(value))[present]
 
 
+_COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def update_elements(op: Op, frame: Frame) -> None:
+    """Combine every element where the mask holds with what the tensor holds; sums wrap."""
+    array, value = frame.array(op.operands[0]), frame.array(op.operands[1])
+    places, present = _places(op, frame, array, value.shape)
+    _COMBINE[str(op.attrs["kind"])].at(array, places, np.ascontiguousarray(value)[present])
+
+
 def _places(op: Op, frame: Frame, array: Raw, shape: tuple[int, ...]) -> tuple[tuple[Raw, ...], Raw]:
     """One array of indices per axis of the tensor, for the elements that are present, and which these are."""
     mask = mask_of(op)

@@ -153,6 +153,15 @@ def _store(op: Op) -> str | None:
     return wrong_access(op, value)
 
 
+def _atomic(op: Op) -> str | None:
+    value = op.operands[1].type
+    if not isinstance(value, TileType) or not value.dtype.is_integer or value.dtype.bits < 32:
+        return f"an atomic of {value}"
+    if op.attrs["kind"] not in ("add", "max", "min"):
+        return f"there is no atomic {op.attrs['kind']}"
+    return _store(op)
+
+
 def _block_number(op: Op) -> str | None:
     block = op.operands[0].type
     if not isinstance(block, BlockType):
@@ -173,12 +182,13 @@ def _grid(op: Op) -> str | None:
 
 
 def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *traits: str, **attrs: bool) -> OpSpec:
-    results = 0 if name in ("store", "grid") else 1
+    results = 0 if name in ("store", "atomic", "grid") else 1
     stages = EVERY if "elementwise" in traits or name == "constant" else TILE
     return OpSpec(name, stages, operands, results, attrs, int(name == "grid"), frozenset(traits), rule, doc)
 
 
 _LOAD = {"index": True, "masked": False, "filled": False}
+_ATOMIC = {"index": True, "masked": False, "kind": True}
 _STORE = {"index": True, "masked": False, "distinct": False}
 
 
@@ -214,6 +224,7 @@ def _rows() -> list[OpSpec]:
         _row("end", 1, _block_number, "one past the block's last index"),
         _row("load", None, _load, "read a tile: tensor, index operands, mask, fill", "reads", "move", **_LOAD),
         _row("store", None, _store, "write a tile: tensor, value, index operands, mask", "writes", **_STORE),
+        _row("atomic", None, _atomic, "combine a tile with a tensor's elements: as `store`", "writes", **_ATOMIC),
         _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False, steps=False),
     ]
 

@@ -38,6 +38,7 @@ from agentkern.compiler.passes.root_classes import stream_order
 _BLOCK_NUMBERS = ("ordinal", "start", "end")
 _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "store": lower_store,
+    "atomic": lower_store,
     "convert": lower_conversion,
     "slice": lower_conversion,
     "concat": lower_concat,

@@ -251,7 +251,7 @@ class _Chunk:
     def store(self, op: Op) -> None:
         operands, attrs = self.subscript(op, tuple(self.value(v) for v in op.operands))
         self.builder.location = op.location
-        self.builder.emit("store", operands, (), attrs)
+        self.builder.emit(op.name, operands, (), attrs)
 
     def subscript(self, op: Op, operands: tuple[Value, ...]) -> tuple[tuple[Value, ...], dict[str, object]]:
         """Replace the `:` of the streamed axis by the chunk."""

@@ -44,7 +44,7 @@ def coverage_obligations(facts: KernelFacts) -> Iterator[Obligation]:
         seen: set[object] = set()
         for load in scope.accesses:
             key = (load.tensor, load.op.attrs["index"], load.op.operands[1:])
-            if not load.writes and load.type.access in ("out", "scratch") and key not in seen:
+            if (load.is_atomic or not load.writes) and load.type.access in ("out", "scratch") and key not in seen:
                 seen.add(key)
                 yield _filled_before(facts, scope, load, facts.scopes[:position])
 
@@ -62,7 +62,8 @@ class _Goal:
     @property
     def stores(self) -> list[tuple[Scope, Access]]:
         """The stores to the tensor, in order."""
-        return [(scope, a) for scope in self.scopes for a in scope.accesses if a.writes and a.tensor is self.tensor]
+        stores = [(scope, a) for scope in self.scopes for a in scope.accesses if a.writes and not a.is_atomic]
+        return [(scope, a) for scope, a in stores if a.tensor is self.tensor]
 
     @property
     def is_whole(self) -> bool:

@@ -28,6 +28,13 @@ from agentkern.compiler.proofs.violation import (
     size_unknowns,
 )
 
+MIXED = "write in one grid, and combine with atomics of one kind in a later one"
+
+
+def _mixed(a: Access, b: Access) -> bool:
+    """Whether one of two writes is an atomic: then they must not meet in one block either."""
+    return a.is_atomic or b.is_atomic
+
 
 def disjoint_obligations(facts: KernelFacts) -> Iterator[Obligation]:
     """One obligation per store of a grid: it meets neither itself nor an earlier store in another block."""
@@ -38,7 +45,14 @@ def disjoint_obligations(facts: KernelFacts) -> Iterator[Obligation]:
         for store in _distinct([a for a in scope.accesses if a.writes]):
             before = earlier.setdefault(store.tensor, [])
             before.append(store)
+            if store.is_atomic and all(_combine_alike(other, store) for other in before):
+                continue
             yield _writes_apart(facts, scope, store, before)
+
+
+def _combine_alike(a: Access, b: Access) -> bool:
+    """Whether two atomics give the same whichever comes first."""
+    return a.is_atomic and b.is_atomic and a.op.attrs["kind"] == b.op.attrs["kind"]
 
 
 def read_obligations(facts: KernelFacts) -> Iterator[Obligation]:
@@ -56,16 +70,22 @@ def _distinct(accesses: list[Access]) -> list[Access]:
 
 
 def _subscript(access: Access) -> tuple[object, ...]:
-    return (access.tensor, access.op.attrs["index"], *access.op.operands[2 if access.writes else 1 :])
+    what = (access.op.name, access.op.attrs.get("kind"))
+    return (access.tensor, what, access.op.attrs["index"], *access.op.operands[2 if access.writes else 1 :])
 
 
 def _open(scope: Scope, access: Access, others: Sequence[Access], *, same_block: bool) -> list[Access]:
-    """Accesses that may meet `access`; with `same_block` a meeting in one block is no matter."""
-    if same_block:
-        own = _block_axes(access)
-        others = [o for o in others if not _settles(scope.around(o.op, access.op), own & _block_axes(o))]
-    allowed = ("never", "same block") if same_block else ("never",)
-    return [o for o in others if meeting(scope.around(o.op, access.op), o, access) not in allowed]
+    """Accesses that may meet `access`; with `same_block` a meeting in one block is no matter, unless one is atomic."""
+    return [o for o in others if _may_meet(scope, access, o, same_block=same_block and not _mixed(access, o))]
+
+
+def _may_meet(scope: Scope, access: Access, other: Access, *, same_block: bool) -> bool:
+    if _combine_alike(access, other):
+        return False
+    around = scope.around(other.op, access.op)
+    if same_block and _settles(around, _block_axes(access) & _block_axes(other)):
+        return False
+    return meeting(around, other, access) not in (("never", "same block") if same_block else ("never",))
 
 
 def _first_open(scope: Scope, access: Access, others: Sequence[Access]) -> list[Access]:
@@ -95,16 +115,16 @@ def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Seque
         f"different blocks of `{_grid_text(scope)}` never write one element of `{name}` ({both})",
         store.op.location,
         shown=not meets,
-        cases=tuple(_case(facts, scope, other, store, other_block=True) for other in meets),
+        cases=tuple(_case(facts, scope, other, store, other_block=not _mixed(other, store)) for other in meets),
         tensor=name,
         access=store.text,
         promised=promised,
-        hint=HINT if scatters else "",
+        hint=MIXED if any(_mixed(other, store) for other in meets) else HINT if scatters else "",
     )
 
 
 def _reads_apart(facts: KernelFacts, scope: Scope, load: Access, stores: Sequence[Access]) -> Obligation:
-    own_elements = load.type.access == "inout"
+    own_elements = load.type.access == "inout" and not any(store.is_atomic for store in stores)
     meets = _open(scope, load, stores, same_block=own_elements)
     which = "another block of the same grid" if own_elements else "the same grid"
     return Obligation(

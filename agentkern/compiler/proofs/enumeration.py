@@ -28,7 +28,8 @@ class Unwritten:
 
 def first_unwritten(facts: KernelFacts, tensor: Value, scopes: Sequence[Scope]) -> Unwritten | bool:
     """An element that is not written; True where enumeration proves there is none; False where it decides nothing."""
-    stores = [(s.around(a.op), a) for s in scopes for a in s.accesses if a.writes and a.tensor is tensor]
+    writes = [(scope, a) for scope in scopes for a in scope.accesses if a.writes and a.tensor is tensor]
+    stores = [(scope.around(a.op), a) for scope, a in writes if not a.is_atomic]
     if any(not _is_plain(scope, store) for scope, store in stores):
         return False
     budget = MAX_VISITS

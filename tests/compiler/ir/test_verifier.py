@@ -12,7 +12,7 @@ from agentkern.compiler.ir.tile_ops import TILE_OPS
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
 
 HEAD = """agentkern.ir 1
-kernel tile @k(%x: in<f32, [T, 8]>, %y: out<f32, [T, 8]>, %i: i64, %s: f32) {} {
+kernel tile @k(%x: in<f32, [T, 8]>, %y: out<f32, [T, 8]>, %counts: inout<i64, [T]>, %i: i64, %s: f32) {} {
   size T {static = false, multiple_of = 1, minimum = 0, maximum = none}
   grid() {
   ^(%t: block<%t, T>, %w: block<%w, 8, 4>)
@@ -24,6 +24,7 @@ kernel tile @k(%x: in<f32, [T, 8]>, %y: out<f32, [T, 8]>, %i: i64, %s: f32) {} {
     %p = lt(%a, %a) : tile<bool, [%t, 8]>
     %r = sum(%a) {axes = [1], keepdims = true} : tile<f32, [%t, 1]>
     %k = ordinal(%w) : i64
+    %e = index(%t) : tile<i64, [%t]>
 """
 TAIL = "  }\n}\n"
 A = "tile<f32, [%t, 8]>"
@@ -176,6 +177,60 @@ CASES = [
     ("store", 'store(%y, %h, %t) {index = ["$0", ":"]}', "selects", 'store(%y, %a, %t) {index = ["$0", ":"]}'),
     ("store", 'store(%y, %n, %t) {index = ["$0", ":"]}', "selects", 'store(%y, %n, %t) {index = ["$0", "0:4"]}'),
     ("store", 'store(%y, %t, %t) {index = ["$0", ":"]}', "tile", 'store(%y, %a, %t) {index = ["$0", ":"]}'),
+    (
+        "load",
+        '%z = load(%x, %a) {index = ["$0", ":"]} : ' + A,
+        "neither",
+        '%z = load(%x, %e) {index = ["$0", ":"]} : ' + A,
+    ),
+    (
+        "load",
+        '%z = load(%x, %k) {index = ["@0", ":"]} : ' + A,
+        "one axis",
+        '%z = load(%x, %e) {index = ["@0", ":"]} : ' + A,
+    ),
+    (
+        "load",
+        '%z = load(%x, %e, %c) {index = ["$0", "$1"]} : tile<f32, [%t]>',
+        "differ in shape",
+        '%z = load(%x, %e, %e) {index = ["$0", "$1"]} : tile<f32, [%t]>',
+    ),
+    (
+        "load",
+        '%z = load(%x, %e, %e) {index = ["$0", "@1"]} : tile<f32, [%t]>',
+        "selects",
+        '%z = load(%x, %e, %e) {index = ["$0", "@1"]} : tile<f32, [%t, %t]>',
+    ),
+    (
+        "load",
+        '%z = load(%x, %t, %a) {index = ["$0", ":"], masked = true} : ' + A,
+        "mask",
+        '%z = load(%x, %t, %p) {index = ["$0", ":"], masked = true} : ' + A,
+    ),
+    (
+        "load",
+        '%z = load(%x, %t, %p, %k) {index = ["$0", ":"], masked = true, filled = true} : ' + A,
+        "fill",
+        '%z = load(%x, %t, %p, %s) {index = ["$0", ":"], masked = true, filled = true} : ' + A,
+    ),
+    (
+        "store",
+        'store(%y, %a, %t, %p) {index = ["$0", ":"]}',
+        "operands",
+        'store(%y, %a, %t, %p) {index = ["$0", ":"], masked = true}',
+    ),
+    (
+        "atomic",
+        'atomic(%y, %a, %t) {index = ["$0", ":"], kind = "add"}',
+        "atomic of",
+        'atomic(%counts, %e, %t) {index = ["$0"], kind = "add"}',
+    ),
+    (
+        "atomic",
+        'atomic(%counts, %e, %t) {index = ["$0"], kind = "sub"}',
+        "no atomic",
+        'atomic(%counts, %e, %t) {index = ["$0"], kind = "max"}',
+    ),
 ]
 
 

@@ -80,6 +80,17 @@ CASES = [
     ("o: ak.Out[ak.f32, 2 * T], v: ak.In[ak.f32, T]", "o[2 * t] = v[t]", ["AK306"]),
     ("o: ak.Out[ak.f32, 2 * T].partial(), v: ak.In[ak.f32, T]", "o[2 * t] = v[t]", []),
     ("o: ak.Out[ak.f32, T], v: ak.In[ak.f32, T]", "ak.store(o[t], v[t], where=v[t] > 0)", ["AK306"]),
+    # atomics
+    ("o: ak.InOut[ak.i32, N], i: ak.In[ak.i32, T].values(0, N)", "ak.atomic_add(o[i[t]], 1)", []),
+    ("o: ak.InOut[ak.i32, N], i: ak.In[ak.i32, T]", "ak.atomic_add(o[i[t]], 1)", ["AK302"]),
+    ("o: ak.Out[ak.i32, N], i: ak.In[ak.i32, T].values(0, N)", "ak.atomic_add(o[i[t]], 1)", ["AK305", "AK317"]),
+    (
+        "o: ak.InOut[ak.i32, N], i: ak.In[ak.i32, T].values(0, N)",
+        "ak.atomic_add(o[i[t]], 1)\nak.atomic_max(o[i[t]], 1)",
+        ["AK304"],
+    ),
+    ("o: ak.InOut[ak.i32, T]", "ak.atomic_add(o[t], 1)\no[t] = 3", ["AK303"]),
+    ("o: ak.InOut[ak.i32, T], p: ak.Out[ak.i32, T]", "ak.atomic_add(o[t], 1)\np[t] = o[t]", ["AK312"]),
     (
         "o: ak.InOut[ak.f32, N], v: ak.In[ak.f32, T], i: ak.In[ak.i32, T, 2].values(0, N, ignore=-1).distinct(ignore=-1)",
         "a = i[t, 0]\nb = i[t, 1]\nak.store(o[a], v[t], where=a >= 0)\nak.store(o[b], v[t], where=b >= 0)",

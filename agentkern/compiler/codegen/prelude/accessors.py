@@ -98,14 +98,40 @@ def _store(prefix: str, space: str, width: Width) -> PreludeFunction:
     )
 
 
-ACCESSORS: tuple[PreludeFunction, ...] = tuple(
-    row
-    for width in WIDTHS
-    for row in (
-        _load("ak_ldg", "global", width),
-        _load("ak_ld", "global", width),
-        _store("ak_st", "global", width),
-        _load("ak_lds", "shared", width),
-        _store("ak_sts", "shared", width),
+def _update(kind: str, number: str) -> PreludeFunction:
+    """Combine a value with one in memory, in one step and without giving back the old one."""
+    c_type, constraint = ("unsigned int", "r") if number.endswith("32") else ("unsigned long long", "l")
+    ptx_type = number.replace("i", "s")
+    return PreludeFunction(
+        declaration=f"void ak_red_{kind}_{number}(void* p, {c_type} v)",
+        kind="instruction",
+        body=(
+            f'asm volatile("red.relaxed.gpu.global.{kind}.{ptx_type} [%0], %1;"'
+            f' :: "l"(__cvta_generic_to_global(p)), "{constraint}"(v) : "memory");'
+        ),
+        note=f"{kind} to global memory, in one step",
+        source="PTX ISA: red",
     )
+
+
+_UPDATES: tuple[PreludeFunction, ...] = (
+    *(_update(kind, number) for kind in ("max", "min") for number in ("u32", "i32", "u64", "i64")),
+    _update("add", "u32"),
+    _update("add", "u64"),
+)
+"""Integer sums do not depend on signs."""
+
+ACCESSORS: tuple[PreludeFunction, ...] = (
+    *(
+        row
+        for width in WIDTHS
+        for row in (
+            _load("ak_ldg", "global", width),
+            _load("ak_ld", "global", width),
+            _store("ak_st", "global", width),
+            _load("ak_lds", "shared", width),
+            _store("ak_sts", "shared", width),
+        )
+    ),
+    *_UPDATES,
 )

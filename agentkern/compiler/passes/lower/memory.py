@@ -11,6 +11,8 @@ from agentkern.compiler.passes.lower.addresses import Place, locate, offset_of
 from agentkern.compiler.passes.lower.elements import Elements
 from agentkern.compiler.passes.lower.function import FunctionLowering, named, use_location
 
+NAMES = {"load": "load_vector", "store": "store_vector", "atomic": "update"}
+
 
 def _access_width(place: Place, layout: Layout) -> int:
     """Elements per access: neighbouring registers that are neighbours in memory, within the alignment."""
@@ -56,8 +58,8 @@ def _accesses(
     """Loops of accesses between memory and a register array; a store's by the first thread that holds an element."""
     function.memory.before(op, layout, function.barrier)
     place = locate(function, op, layout)
-    width = _access_width(place, layout)
-    name = "load_vector" if op.name == "load" else "store_vector"
+    width = _access_width(place, layout) if op.name != "atomic" else 1
+    name, kind = NAMES[op.name], {"kind": op.attrs["kind"]} if op.name == "atomic" else {}
     straddles = _straddles(function, type_, layout, width)
     mask = mask_of(op)
     picks = width > 1 and mask is not None and varies_along(mask, layout.rank - 1, function.makers)
@@ -66,7 +68,7 @@ def _accesses(
         offset = offset_of(function, elements, place, layout, register)
         offset = function.index.constant(offset) if isinstance(offset, int) else offset
         operands = (place.pointer, offset, array, function.index.value(register))
-        function.builder.emit(name, operands, (), {"count": count})
+        function.builder.emit(name, operands, (), {"count": count, **kind})
 
     with (
         function.when(owner(function, layout) if op.name != "load" else None),

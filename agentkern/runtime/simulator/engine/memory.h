@@ -22,7 +22,8 @@ static inline Block *block_of_address(uint64_t *address) {
 
 static uint8_t *discard(uint32_t what) {
     static uint8_t poison[256], dropped[256];
-    if ((what & AK_SIM_KIND) == AK_SIM_WRITE) return dropped;
+    uint32_t kind = what & AK_SIM_KIND;
+    if (kind == AK_SIM_WRITE || kind == AK_SIM_ATOMIC) return dropped;
     memset(poison, 0xcd, what & AK_SIM_WIDTH);
     return poison;
 }
@@ -43,7 +44,8 @@ static inline void set_bits(uint8_t *bits, uint64_t at, uint32_t mask) {
 // Finds the windows that hold the access; checks permission and the initialised bits.
 static bool check_windows(const Space *space, uint64_t offset, uint32_t what, uint32_t line) {
     uint32_t width = what & AK_SIM_WIDTH, holder = NO_BUFFER;
-    bool write = (what & AK_SIM_KIND) == AK_SIM_WRITE, allowed = false, initialised = false;
+    bool atomic = (what & AK_SIM_KIND) == AK_SIM_ATOMIC, allowed = false, initialised = false;
+    bool write = (what & AK_SIM_KIND) == AK_SIM_WRITE || atomic;
     uint32_t mask = width >= 32 ? ~0u : (1u << width) - 1;
     for (uint32_t i = 0; i < space->n_windows; ++i) {
         const Window *w = &space->windows[i];
@@ -53,7 +55,7 @@ static bool check_windows(const Space *space, uint64_t offset, uint32_t what, ui
         uint64_t at = offset - w->offset;
         if (!w->initialised_bits) {
             initialised = true;
-        } else if (write) {
+        } else if (write && !atomic) {
             set_bits(w->initialised_bits, at, mask);
         } else {
             initialised |= (load_bits(w->initialised_bits, at) & mask) == mask;
@@ -70,7 +72,7 @@ static bool check_windows(const Space *space, uint64_t offset, uint32_t what, ui
         report_access(READ_ONLY_WRITE, what, line, index, at);
         return false;
     }
-    if (!write && !initialised && launch.request->full_checks) {
+    if ((!write || atomic) && !initialised && launch.request->full_checks) {
         report_access(UNINITIALISED, what, line, index, at);
     }
     return true;
@@ -84,7 +86,8 @@ static inline void track_aligned(Space *space, uint64_t address, uint64_t offset
         report_access(MISALIGNED, what, line, place.space_index, place.byte_offset);
         return;
     }
-    if (!space->directory) return;
+    // plain accesses of what atomics change are kept apart by the prover, grid by grid
+    if (!space->directory || (what & AK_SIM_KIND) == AK_SIM_ATOMIC) return;
     if (launch.asynchronous) {
         track_thread(space, offset + shadow_shift(space), what, line);
         return;

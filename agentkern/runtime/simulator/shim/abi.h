@@ -18,6 +18,7 @@ enum : unsigned {
     AK_SIM_READ = 0u << 8,
     AK_SIM_READ_ONLY = 1u << 8,  // ld.global.nc: nothing may write the bytes in the whole launch
     AK_SIM_WRITE = 2u << 8,
+    AK_SIM_ATOMIC = 8u << 8,  // read and written in one step; two of them are no race
     AK_SIM_KIND = 0xfu << 8,
     AK_SIM_GLOBAL = 0u << 12,
     AK_SIM_SHARED = 1u << 12,

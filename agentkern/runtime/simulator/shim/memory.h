@@ -32,3 +32,43 @@ AK_SIM_ACCESSORS(u32, unsigned)
 AK_SIM_ACCESSORS(u64, unsigned long long)
 AK_SIM_ACCESSORS(v2u32, uint2)
 AK_SIM_ACCESSORS(v4u32, uint4)
+
+// Fibers switch at barriers only, so a read and a write in one function are one step.
+#define AK_SIM_UPDATE(T, NUMBER, VALUE)                                                        \
+    T bits;                                                                                    \
+    void *at = ak_sim_engine->access(                                                          \
+        (ak_sim_u64)p, AK_SIM_ATOMIC | AK_SIM_GLOBAL | (unsigned)sizeof(T), line);             \
+    __builtin_memcpy(&bits, at, sizeof(T));                                                    \
+    NUMBER old = (NUMBER)bits, given = (NUMBER)v;                                              \
+    bits = (T)(VALUE);                                                                         \
+    __builtin_memcpy(at, &bits, sizeof(T));
+static inline void ak_red_max_u32(void *p, unsigned v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned, unsigned, old < given ? given : old)
+}
+static inline void ak_red_max_i32(void *p, unsigned v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned, int, old < given ? given : old)
+}
+static inline void ak_red_max_u64(void *p, unsigned long long v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned long long, unsigned long long, old < given ? given : old)
+}
+static inline void ak_red_max_i64(void *p, unsigned long long v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned long long, long long, old < given ? given : old)
+}
+static inline void ak_red_min_u32(void *p, unsigned v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned, unsigned, given < old ? given : old)
+}
+static inline void ak_red_min_i32(void *p, unsigned v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned, int, given < old ? given : old)
+}
+static inline void ak_red_min_u64(void *p, unsigned long long v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned long long, unsigned long long, given < old ? given : old)
+}
+static inline void ak_red_min_i64(void *p, unsigned long long v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned long long, long long, given < old ? given : old)
+}
+static inline void ak_red_add_u32(void *p, unsigned v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned, unsigned, old + given)
+}
+static inline void ak_red_add_u64(void *p, unsigned long long v, AK_SIM_LINE) {
+    AK_SIM_UPDATE(unsigned long long, unsigned long long, old + given)
+}
