@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
 from collections.abc import Mapping
@@ -20,9 +21,11 @@ from agentkern.tools.inputs import generate
 from agentkern.tools.requests import RunRequest
 from agentkern.tools.run import run
 from evals.trials.references import REFERENCES
+from evals.trials.references_2 import REFERENCES_2
 
 FOLDER = Path(__file__).parent
-_PARAMETER = re.compile(r"(\w+): (In|Out|InOut)\[(\w+), ([^\]]*)\]")
+_PARAMETER = re.compile(r"(\w+): (In|Out|InOut)\[(\w+), ([^\]]*)\]((?:\.\w+\([^)]*\))*)")
+_EVERY = {**REFERENCES, **REFERENCES_2}
 _SMALLEST = {"f32": -149, "f16": -24, "bf16": -133, "e4m3": -9}
 _MANTISSA = {"f32": 23, "f16": 10, "bf16": 7, "e4m3": 3}
 
@@ -39,16 +42,16 @@ class Task:
         return self.row["name"]
 
     @property
-    def tensors(self) -> Mapping[str, tuple[str, str, str]]:
-        """(access, dtype, extents) by parameter."""
+    def tensors(self) -> Mapping[str, tuple[str, str, str, str]]:
+        """(access, dtype, extents, promises) by parameter."""
         found = _PARAMETER.findall(self.row["signature"])
-        return {name: (access, dtype, extents) for name, access, dtype, extents in found}
+        return {name: rest for name, *rest in found}
 
 
 def tasks() -> dict[str, Task]:
     """Every task by name."""
-    rows = tomllib.loads((FOLDER / "tasks.toml").read_text())["task"]
-    return {row["name"]: Task(row) for row in rows}
+    files = (FOLDER / name for name in ("tasks.toml", "tasks_2.toml"))
+    return {row["name"]: Task(row) for file in files for row in tomllib.loads(file.read_text())["task"]}
 
 
 def judge(task: Task, source: str) -> str | None:
@@ -61,7 +64,7 @@ def judge(task: Task, source: str) -> str | None:
 
 
 def _judge_at(task: Task, source: str, sizes: Mapping[str, int]) -> str | None:
-    statics = {name: sizes[name] for name in task.row["statics"]}
+    statics = {name: sizes[name] for name in (*task.row["statics"], *task.row.get("named", ()))}
     given = _arrays(task, sizes)
     scalars = task.row.get("scalars", {})
     request = RunRequest(source=source, path="kernel.py", kernel=_kernel_name(task, source, statics), dims=statics)
@@ -72,7 +75,9 @@ def _judge_at(task: Task, source: str, sizes: Mapping[str, int]) -> str | None:
         return f"{answer.result.status}: {first[0].code + ' ' + first[0].message if first else answer.result.summary}"
     wide = {name: _widen(dtype, array) for name, (dtype, array) in given.items()}
     with np.errstate(all="ignore"):
-        expected = REFERENCES[task.name]({**wide, **{name: np.asarray(v) for name, v in scalars.items()}})
+        arguments = ({**wide, **{name: np.asarray(v) for name, v in scalars.items()}}, sizes)
+        reference = _EVERY[task.name]
+        expected = reference(*arguments[: len(inspect.signature(reference).parameters)])
     for name, values in expected.items():
         if name not in answer.outputs:
             return f"there is no output `{name}`"
@@ -90,19 +95,36 @@ def _kernel_name(task: Task, source: str, statics: Mapping[str, int]) -> str | N
 
 def _arrays(task: Task, sizes: Mapping[str, int]) -> dict[str, tuple[str, np.ndarray]]:
     found: dict[str, tuple[str, np.ndarray]] = {}
-    for name, (access, dtype, extents) in task.tensors.items():
+    for name, (access, dtype, extents, promises) in task.tensors.items():
         if access == "Out":
             continue
         shape = tuple(_extent(text, sizes) for text in _split(extents))
         array = generate("random", DTYPES[dtype], shape, 11, name)
-        if name == "idx":
-            array = np.random.default_rng(3).integers(-1, 128, shape)
-        if name == "pos":
-            array = np.random.default_rng(4).integers(-1, sizes["P"], shape).astype(np.int32)
-        if name == "sf":
+        if not DTYPES[dtype].is_float:
+            array = _integers(task, shape, promises, sizes).astype(array.dtype)
+        if name in task.row.get("positive", ()):
             array = np.abs(array)
+        if name in task.row.get("bounded", ()):
+            array = np.clip(array, -0.99, 0.99)
+        if name in task.row.get("coarse", ()):
+            array = np.round(array * 4) / 4
         found[name] = (dtype, array)
     return found
+
+
+def _integers(task: Task, shape: tuple[int, ...], promises: str, sizes: Mapping[str, int]) -> np.ndarray:
+    """Indices as the signature promises them; without a promise from -1 to the task's `highest`."""
+    rng, count = np.random.default_rng(4), int(np.prod(shape))
+    if "offsets" in promises:
+        end = _extent(promises.partition("offsets(")[2].partition(")")[0], sizes)
+        return np.concatenate([[0], np.sort(rng.integers(0, end + 1, count - 2)), [end]])
+    low, high = -1, task.row.get("highest", 128)
+    if "values" in promises:
+        low, high = (_extent(text, sizes) for text in promises.partition("values(")[2].partition(")")[0].split(","))
+    if "distinct" in promises:
+        places = rng.permutation(high)[:count]
+        return np.where(rng.random(count) < 0.2, low, places).reshape(shape)
+    return rng.integers(low, high, shape)
 
 
 def _split(extents: str) -> list[str]:
