@@ -6,7 +6,7 @@ torch, no numpy.
 
 from agentkern.dsl.dtypes import bf16, e4m3, e5m2, f16, f32, f64, i8, i16, i32, i64, tf32, u8, u16, u32, u64
 from agentkern.dsl.dtypes import bool_ as bool
-from agentkern.dsl.iteration import each, elements, grid, scratch, steps
+from agentkern.dsl.iteration import each, elements, grid, parts, scratch, steps
 from agentkern.dsl.kernel import Kernel, compile, inline, kernel
 from agentkern.dsl.operations import (
     abs,
@@ -140,6 +140,7 @@ __all__ = [
     "min",
     "minimum",
     "nan",
+    "parts",
     "prod",
     "repeat",
     "round",

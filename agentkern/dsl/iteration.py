@@ -17,9 +17,21 @@ class Each:
     """What `ak.each` gives to `ak.grid`."""
 
 
+class Parts:
+    """What `ak.parts` gives to `ak.grid`."""
+
+
 def each(*bounds: object) -> Each:
-    """One scalar index at a time, of `each(N)` or `each(lo, hi)`: `for b, t in ak.grid(ak.each(B), T):`."""
+    """One scalar index at a time: `ak.each(B)` gives 0 to B - 1, `ak.each(lo, hi)` lo to hi - 1."""
     raise not_executed("each")
+
+
+def parts(extent: Size | int, count: Size | int | None = None, *, block: int | None = None) -> Parts:
+    """A range in pieces: `count` of equal length but for one, or each of `block` indices but for the last.
+
+    Piece p of `count` is `p * N // count` to `(p + 1) * N // count`; `.ordinal`, `.start`, `.end` are its numbers.
+    """
+    raise not_executed("parts")
 
 
 def scratch(shape: object, dtype: DType) -> Scratch:
@@ -27,7 +39,7 @@ def scratch(shape: object, dtype: DType) -> Scratch:
     raise not_executed("scratch")
 
 
-def grid(*extents: Size | int | Each, block: int | tuple[int | None, ...] | None = None) -> Iterator[object]:
+def grid(*extents: Size | int | Each | Parts, block: int | tuple[int | None, ...] | None = None) -> Iterator[object]:
     """Independent blocks of indices, in any order; one name per extent.
 
     `block` fixes a block's size where the program needs it; `None` leaves it to the compiler. `ak.grid()` is one block.

@@ -144,12 +144,12 @@ def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
 def _spelled(value: Value, form: Form, forms: IndexForms) -> str:
     if value.name:
         return value.name
-    loops = {  # the one index of a step is the loop's variable
-        ordinal_name(loop): dims.add(dims.symbol(f"%{label(loop)}"), dims.mul(loop.first, -1))
-        for loop in forms.loops.values()
-        if loop.block == 1
+    single = {  # the one index of a step, or of an axis that does not start at 0, is the variable
+        ordinal_name(one): dims.add(dims.symbol(f"%{label(one)}"), dims.mul(one.first, -1))
+        for one in (*forms.loops.values(), *forms.blocks)
+        if one.block == 1 and (one.first != 0 or one not in forms.blocks)
     }
-    text = _spell_block_numbers(str(dims.substitute(form, loops)), forms.blocks).replace("%", "").replace("$", "")
+    text = _spell_block_numbers(str(dims.substitute(form, single)), forms.blocks).replace("%", "").replace("$", "")
     return "..." if "#" in text or "@" in text else text
 
 

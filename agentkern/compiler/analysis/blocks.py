@@ -4,6 +4,8 @@ For a block variable `t` over `extent`: `%t.at` is one index that the current bl
 `%t.ordinal`, and `%t` is the block's present extent. Two different blocks never share a `%t.at` or a `%t.ordinal`.
 """
 
+from collections.abc import Iterable
+
 from agentkern.compiler.analysis.extents import SymbolFact
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
@@ -53,6 +55,21 @@ def has_one(block: BlockType) -> bool:
     """Whether the axis has one block at most, whatever the compiler chooses."""
     number = count(block)
     return isinstance(number, int) and number <= 1
+
+
+def piece_of(low: int | Dim, high: int | Dim, blocks: Iterable[BlockType]) -> tuple[BlockType, int | Dim] | None:
+    """The block whose pieces follow one another as `low` to `high`, and where the last one ends.
+
+    Piece 0 starts at `low` of block 0. That a piece does not end before it starts is for the caller to show.
+    """
+    for block in blocks:
+        if block.block != 1 or block.first != 0:
+            continue
+        number = ordinal_name(block)
+        following = dims.substitute(low, {number: dims.add(ordinal(block), 1)})
+        if number in dims.symbols(low) and following == high:
+            return block, dims.substitute(low, {number: block.extent})
+    return None
 
 
 def block_facts(block: BlockType, level: int = 0) -> dict[str, SymbolFact]:

@@ -321,8 +321,8 @@ def _for(f: FunctionPrinter, op: Op) -> None:
     first, end = (f.bare(v) for v in op.operands[:2])
     step = f.bare(op.operands[2]) if len(op.operands) == 3 else op.attrs["step"]
     advance = f"++{name}" if step == 1 else f"{name} += {step}"
-    if op.attrs["unroll"]:
-        f.line("#pragma unroll", op)
+    if op.attrs["unroll"] or op.attrs.get("rolled"):
+        f.line("#pragma unroll" if op.attrs["unroll"] else "#pragma unroll 1", op)
     f.line(f"for ({scalar_type(dtype_of(counter))} {name} = {first}; {name} < {end}; {advance}) {{", op)
     _nested(f, op)
     f.taken.discard(name)

@@ -171,8 +171,10 @@ def _entry(lw: Lowering, node: ast.expr, axis: int, shape: Shape) -> Entry:
     match lw.need_one(node):
         case BlockVar(scalar=Tile() as scalar):
             return Entry(node, "scalar", scalar=scalar)
-        case BlockVar() as block:
+        case BlockVar(whole=None) as block:
             return Entry(node, "block", block=block)
+        case BlockVar() as block:
+            return Entry(node, "slice", block=block, low=block.piece[0], high=block.piece[1])
         case Number(int() as number) if not isinstance(number, bool):
             return _position(lw, node, number, axis, shape)
         case Extent(extent):

@@ -45,6 +45,7 @@ STRUCTURE = (
     "each",
     "steps",
     "elements",
+    "parts",
     "static_int",
     "static_bool",
     "static_float",
@@ -162,7 +163,7 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         case Function(name) if name in ACCESSES:
             return ACCESSES[name](lw, node)
         case Function(name):
-            heads = name in ("grid", "each", "steps", "elements")
+            heads = name in ("grid", "each", "parts", "steps", "elements")
             where = "heads a loop: `for t in ak.grid(T):`" if heads else "is not called in a kernel"
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")
         case PythonName(name, "builtin"):

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import replace
 
 from agentkern.compiler.frontend.lowering import I64, GridState, Lowering, Poisoned, Rejected
+from agentkern.compiler.frontend.ranges import AxisRange, axis_range, block_size
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.sinking import sink
 from agentkern.compiler.frontend.values import (
     NOTHING,
     BlockVar,
-    Extent,
-    Function,
-    Module,
     Nothing,
-    Number,
     Tile,
     Tuple,
-    describe,
 )
 from agentkern.compiler.ir.core import Op, Region, Value
-from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import BlockType, TileType
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One axis of a grid: its variable, extent, written block, and whether it is `ak.each`."""
-
-    name: str
-    extent: int | Dim
-    block: int | None
-    each: bool
 
 
 def _targets(lw: Lowering, node: ast.For, n_extents: int) -> list[ast.Name]:
@@ -51,47 +36,6 @@ def _targets(lw: Lowering, node: ast.For, n_extents: int) -> list[ast.Name]:
             lw.fail("AK114", target, name=target.id, what="variable")
         seen.add(target.id)
     return names
-
-
-def _extent(lw: Lowering, node: ast.expr) -> tuple[int | Dim, bool]:
-    """An axis' extent and whether it is `ak.each`."""
-    if isinstance(node, ast.Call) and callee_is(lw, node.func, "each"):
-        if len(node.args) != 1 or node.keywords:
-            lw.fail("AK601", node, name="ak.each(lo, hi)", instead="`ak.each(N)` gives 0 to N - 1")
-        return _extent(lw, node.args[0])[0], True
-    match lw.need_one(node):
-        case Number(int() as number) if not isinstance(number, bool) and number >= 0:
-            return number, False
-        case Extent(extent):
-            return extent, False
-        case Tile(_, weak=True):
-            lw.fail("AK215", node, reason=f"`{lw.source.text_of(node)}`")
-        case Tile():
-            lw.fail("AK604", node, what="a grid over a run-time value", instead="use a size of a tensor")
-        case other:
-            lw.fail("AK215", node, reason=describe(other))
-
-
-def callee_is(lw: Lowering, node: ast.expr, name: str) -> bool:
-    """Whether an expression is `ak.name`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr == name and isinstance(lw.evaluate(node.value), Module)
-    return isinstance(node, ast.Name) and lw.lookup(node.id) == Function(name)
-
-
-def block_size(lw: Lowering, value: object, node: ast.expr) -> int | None:
-    """A written block, or None. Errors: AK121, AK218, AK803."""
-    match value:
-        case Nothing():
-            return None
-        case Number(int() as number) if not isinstance(number, bool) and 0 < number < 1 << 31:
-            return number
-        case Extent(_, static=True):
-            lw.fail("AK803", node, name=next(iter(lw.open_sizes(node)), lw.source.text_of(node)))
-        case Number(number):
-            lw.fail("AK121", node, reason=f"a block of {number}", hint="blocks are positive integers, or `None`")
-        case _:
-            lw.fail("AK218", node, what="a block's size")
 
 
 def _blocks(lw: Lowering, call: ast.Call, n_extents: int) -> list[int | None]:
@@ -130,18 +74,19 @@ def lower_grid(lw: Lowering, node: ast.For, call: ast.Call) -> None:
     _lower_body(lw, node, call, axes)
 
 
-def _axes(lw: Lowering, node: ast.For, call: ast.Call) -> list[Axis]:
+def _axes(lw: Lowering, node: ast.For, call: ast.Call) -> list[tuple[str, AxisRange]]:
     if any(isinstance(item, ast.Starred) for item in call.args):
         lw.fail("AK106", call, what="`*`", instead="write the items")
-    extents = [_extent(lw, item) for item in call.args]
-    blocks = _blocks(lw, call, len(extents))
-    for at, (_, each), block in zip(call.args, extents, blocks, strict=True):
-        if each and block is not None:
-            lw.fail("AK121", at, reason="`ak.each` has no block to write", hint="leave it `None`")
-    targets = _targets(lw, node, len(extents))
+    ranges = [axis_range(lw, item) for item in call.args]
+    blocks = _blocks(lw, call, len(ranges))
+    for at, found, block in zip(call.args, ranges, blocks, strict=True):
+        if found.block is not None and block is not None:
+            form = "ak.each" if found.each else "ak.parts"
+            lw.fail("AK121", at, reason=f"`{form}` has no block to write", hint="leave it `None`")
+    targets = _targets(lw, node, len(ranges))
     return [
-        Axis(target.id, extent, 1 if each else block, each)
-        for target, (extent, each), block in zip(targets, extents, blocks, strict=True)
+        (target.id, found if block is None else replace(found, block=block))
+        for target, found, block in zip(targets, ranges, blocks, strict=True)
     ]
 
 
@@ -156,22 +101,21 @@ def new_symbol(lw: Lowering, name: str) -> str:
     return symbol
 
 
-def _lower_body(lw: Lowering, node: ast.For, call: ast.Call, axes: list[Axis]) -> None:
+def _lower_body(lw: Lowering, node: ast.For, call: ast.Call, axes: list[tuple[str, AxisRange]]) -> None:
     outer = lw.builder
     lw.builder = outer.nested()
-    lw.grid = GridState(names=tuple(axis.name for axis in axes), call=call)
+    lw.grid = GridState(names=tuple(name for name, _ in axes), call=call)
     lw.scopes.append({})
     remapped = sink(lw, outer.ops)
     args: list[Value] = []
-    for axis in axes:
-        lw.use_sizes(axis.extent)
-        symbol = new_symbol(lw, axis.name)
-        value = Value(BlockType(symbol, axis.extent, axis.block), symbol.removeprefix("%"))
+    for name, axis in axes:
+        symbol = new_symbol(lw, name)
+        value = Value(BlockType(symbol, axis.extent, axis.block, axis.first), symbol.removeprefix("%"))
         args.append(value)
         scalar = Tile(lw.emit("start", (value,), TileType(I64), node.target)) if axis.each else None
-        variable = BlockVar(value, axis.name, scalar)
+        variable = BlockVar(value, name, scalar, whole=axis.whole)
         lw.grid.blocks[variable.type.name] = variable
-        lw.bind(axis.name, variable)
+        lw.bind(name, variable)
     if not axes and isinstance(node.target, ast.Name):
         lw.bind(node.target.id, NOTHING)
     try:

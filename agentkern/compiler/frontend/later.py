@@ -12,7 +12,6 @@ LATER: dict[str, str] = {
     "philox": "pass random numbers as an input",
     "require": "promise sizes with `min=`, `max=`, `multiple_of=`",
     "take_along_axis": "pick values with `ak.where`",
-    "parts": "`ak.grid(N, block=1024)` gives blocks of a written size",
     "segments": "use a dense axis",
     "Record": "use one tensor per field",
     "List": "use one parameter per tensor",

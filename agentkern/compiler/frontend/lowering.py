@@ -304,6 +304,7 @@ class Lowering:
         if self.grid is None or isinstance(extent, int):
             return None
         for name in dims.symbols(extent):
-            if name in self.grid.blocks:
-                return self.grid.blocks[name]
+            block = self.grid.blocks.get(name.removesuffix(".ordinal"))
+            if block is not None:
+                return block
         return None

@@ -28,6 +28,7 @@ from agentkern.compiler.frontend.values import (
     number_text,
     shape_text,
 )
+from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
 from agentkern.diagnostics import Fix
 
@@ -166,6 +167,8 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
         if near:
             fixes = (lw.source.replace(node, f"{block.name}.{near[0]}", f"write `.{near[0]}`"),)
         lw.fail("AK402", node, block=block.name, attribute=name, fixes=fixes)
+    if block.whole is not None and name != "ordinal":
+        return _of_piece(lw, block, name, node)
     if name == "index":
         if block.scalar is not None:
             return block.scalar
@@ -173,6 +176,26 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
     if block.type.block is None:
         lw.fail("AK401", node, block=block.name, attribute=name, fixes=_written_block(lw, block))
     return Tile(lw.emit(name, (block.value,), TileType(I64), node))
+
+
+def _of_piece(lw: Lowering, block: BlockVar, name: str, node: ast.Attribute) -> Tile:
+    """`p.index`, `p.start`, `p.end` of a piece of a range."""
+    low, high = block.piece
+    if name == "end":
+        return _index(lw, high, node)
+    start = _index(lw, low, node)
+    if name == "start":
+        return start
+    type_ = TileType(I64, (block.extent,))
+    places = lw.emit("arange", (), type_, node)
+    first = lw.emit("broadcast", (start.value,), type_, node)
+    return Tile(lw.emit("add", (places, first), type_, node))
+
+
+def _index(lw: Lowering, form: int | Dim, node: ast.Attribute) -> Tile:
+    if isinstance(form, int):
+        return constant(lw, I64, form, node)
+    return Tile(lw.emit("size", (), TileType(I64), node, {"extent": form}))
 
 
 def _written_block(lw: Lowering, block: BlockVar) -> tuple[Fix, ...]:

@@ -49,7 +49,7 @@ def extent_of(lw: Lowering, value: FrontValue, node: ast.expr, *, signed: bool =
         case Extent(extent):
             return extent
         case BlockVar(scalar=None) as block:
-            return block.type.current
+            return block.extent
         case BlockVar():
             return 1
         case Tile():

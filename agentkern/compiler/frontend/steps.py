@@ -17,9 +17,10 @@ from agentkern.compiler.frontend.carried import (
 from agentkern.compiler.frontend.choices import choose, has_break, run_with_breaks
 from agentkern.compiler.frontend.conversion import cast
 from agentkern.compiler.frontend.free_steps import check_free
-from agentkern.compiler.frontend.grids import block_size, callee_is, new_symbol
+from agentkern.compiler.frontend.grids import new_symbol
 from agentkern.compiler.frontend.limits import Limit, check_rows, kept_rows, read_limit, running
 from agentkern.compiler.frontend.lowering import I64, Lowering, Poisoned, Rejected
+from agentkern.compiler.frontend.ranges import block_size, callee_is
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.values import BlockVar, Extent, Number, Tile, describe
 from agentkern.compiler.ir import dims

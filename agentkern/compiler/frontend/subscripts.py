@@ -194,7 +194,7 @@ def _tile_range(lw: Lowering, entry: Entry, axis: int, shape: Shape) -> tuple[in
     if entry.kind == ":":
         return 0, extent
     if entry.block is not None and entry.tile is None:
-        if entry.block.type.current == extent:
+        if entry.block.extent == extent:
             return 0, extent
         name = f"block `{entry.block.name}` on an axis of extent `{extent_text(extent)}`"
         lw.fail("AK221", entry.node, what=name)

@@ -71,12 +71,32 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class BlockVar:
-    """A variable of a grid or loop. `scalar` is set for `ak.each`: the index itself; `head` for a loop: its call."""
+    """A variable of a grid or loop. `scalar` is set for `ak.each`: the index itself; `head` for a loop: its call.
+
+    `whole` is set for a piece of that many indices.
+    """
 
     value: Value
     name: str
     scalar: Tile | None = None
     head: ast.Call | None = None
+    whole: int | Dim | None = None
+
+    @property
+    def piece(self) -> tuple[int | Dim, int | Dim]:
+        """The first index of a piece, and the one after its last."""
+        assert self.whole is not None
+        number, count = dims.symbol(f"{self.type.name}.ordinal"), self.type.extent
+        following = dims.mul(dims.add(number, 1), self.whole)
+        return dims.floordiv(dims.mul(number, self.whole), count), dims.floordiv(following, count)
+
+    @property
+    def extent(self) -> int | Dim:
+        """How many indices it stands for, as an axis."""
+        if self.whole is None:
+            return self.type.current
+        low, high = self.piece
+        return dims.add(high, dims.mul(low, -1))
 
     @property
     def type(self) -> BlockType:

@@ -130,16 +130,20 @@ def _scan(op: Op, frame: Frame) -> Raw:
 def _run_grid(op: Op, frame: Frame) -> None:
     region = op.regions[0]
     types = [_block_type(value) for value in region.args]
-    extents = frame.shape([type_.extent for type_ in types])
+    extents = frame.shape([type_.length for type_ in types])
+    if any(extent <= 0 for extent in extents):
+        return
     static = {t.name: t.block for t in types if t.block is not None}
     pieces = [t.block or frame.free_block for t in types]
     if None in pieces:
         # only the first free axis is cut; the others are run whole
         pieces[pieces.index(None)] = _piece(region, types, extents, frame)
-    axes = [_blocks(extent, piece) for extent, piece in zip(extents, pieces, strict=True)]
+    firsts = frame.shape([type_.first for type_ in types])
+    axes = [_blocks(*axis) for axis in zip(extents, pieces, firsts, strict=True)]
     scattered: dict[int, Raw] = {}
     for blocks in itertools.product(*axes):
         current = {t.name: b.stop - b.start for t, b in zip(types, blocks, strict=True)}
+        current |= {f"{t.name}.ordinal": b.ordinal for t, b in zip(types, blocks, strict=True)}
         sizes, known = frame.sizes | current, frame.static | static
         inner = Frame(dict(frame.values), sizes, known, frame.free_block, scattered)
         inner.values.update({id(value): block for value, block in zip(region.args, blocks, strict=True)})
@@ -174,9 +178,9 @@ def _block_type(value: Value) -> BlockType:
     return value.type
 
 
-def _blocks(extent: int, piece: int | None) -> tuple[Block, ...]:
+def _blocks(extent: int, piece: int | None, first: int = 0) -> tuple[Block, ...]:
     step = piece or max(extent, 1)
-    return tuple(Block(k, min(k + step, extent), k // step) for k in range(0, extent, step))
+    return tuple(Block(first + k, first + min(k + step, extent), k // step) for k in range(0, extent, step))
 
 
 def _piece(region: Region, types: list[BlockType], extents: tuple[int, ...], frame: Frame) -> int:
@@ -185,7 +189,8 @@ def _piece(region: Region, types: list[BlockType], extents: tuple[int, ...], fra
     whole = {t.name: t.block or extent for t, extent in zip(types, extents, strict=True)}
     inner = [arg.type for op in walk(region.ops) for nested in op.regions for arg in nested.args]
     steps = {t.name: t.block or FREE_STEP for t in inner if isinstance(t, BlockType)}
-    sizes = frame.sizes | steps | whole | {types[cut].name: 1}
+    numbers = {f"{t.name}.ordinal": 0 for t in types}
+    sizes = frame.sizes | steps | whole | {types[cut].name: 1} | numbers
     largest = max((math.prod(_numbers(shape, sizes)) for shape in _tile_shapes(region)), default=1)
     return max(PIECE_ELEMS // max(largest, 1), 1)
 

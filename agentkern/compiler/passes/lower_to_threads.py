@@ -271,7 +271,7 @@ def _enter_grid(function: FunctionLowering, op: Op, tiles: tuple[int, ...]) -> N
     for place in reversed(range(len(args))):
         type_ = args[place].type
         assert isinstance(type_, BlockType)
-        count = function.extent(dims.cdiv(type_.extent, tiles[place]))
+        count = function.extent(dims.cdiv(type_.length, tiles[place]))
         count = function.index.value(count, I32) if isinstance(count, Value) else count
         if place == 0:
             ordinals.append(number)
@@ -279,7 +279,8 @@ def _enter_grid(function: FunctionLowering, op: Op, tiles: tuple[int, ...]) -> N
             ordinals.append(function.index.remainder(number, count, f"{args[place].name}_block"))
             number = function.index.quotient(number, count)
     for arg, ordinal, tile in zip(args, reversed(ordinals), tiles, strict=True):
-        function.enter_block(arg, ordinal, tile)
+        assert isinstance(arg.type, BlockType)
+        function.enter_block(arg, ordinal, tile, function.extent(arg.type.first))
 
 
 def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
@@ -307,7 +308,7 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
     blocks = {t.name: t.block for t in types if isinstance(t, BlockType)}
     _Region(function, op.regions[0].ops, blocks).run()
     counts = tuple(
-        dims.cdiv(t.extent, tile) for t, tile in zip(types, numbers, strict=True) if isinstance(t, BlockType)
+        dims.cdiv(t.length, tile) for t, tile in zip(types, numbers, strict=True) if isinstance(t, BlockType)
     )
     attrs = {
         "name": name,

@@ -129,7 +129,7 @@ class _Placer:
         if layout.register_count > MAX_TILE_REGISTERS:
             raise UnsupportedError(
                 f"a block's value of {'x'.join(map(str, layout.shape))} elements does not fit the registers",
-                "write a smaller `block=`",
+                "write a smaller `block=`, or make another of its axes a grid axis",
                 op.location,
             )
 

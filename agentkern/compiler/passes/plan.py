@@ -122,6 +122,8 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
             warps *= 2
         elif fast in free and tiles[fast] > 1:
             tiles[fast] //= 2
+        elif chunk > _least_chunk(classes, orders):
+            chunk //= 2
         else:
             break
     tile = tuple(_block(arg).block or tiles[classes.of[arg, 0]] for arg in region.args)
@@ -173,6 +175,11 @@ def _scanned(region: Region, classes: AxisClasses) -> bool:
     """Whether a scan runs along a streamed axis."""
     wide = wide_classes(classes)
     return any(op.name in SCANS and classes.of[op.result, op.attrs["axis"]] in wide for op in walk(region.ops))  # pyright: ignore[reportArgumentType]: verified int
+
+
+def _least_chunk(classes: AxisClasses, orders: Mapping[int, SumOrder]) -> int:
+    """The fewest indices per step of the streamed axes: their sums' partials."""
+    return max((orders[number].partials if number in orders else 1 for number in wide_classes(classes)), default=0)
 
 
 def default_schedule(kernel: Kernel, variant: Variant) -> Schedule:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentkern.compiler.analysis.axes import AxisClasses, reshape_groups
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, index_operands, tile_of
@@ -28,6 +29,7 @@ from agentkern.compiler.passes.stream_directions import by_direction
 from agentkern.compiler.passes.stream_order import LongOps, operations_inside, walk_levels
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import Schedule
+from agentkern.dsl.dtypes import DTYPES
 
 
 def _regroups(op: Op) -> bool:
@@ -264,20 +266,27 @@ class _Chunk:
                 index.append(f"{entry.text[0]}{len(blocks)}")
                 blocks.append(operands[fixed + int(entry.text[1:])])
             elif entry.text != "+" and self.streams.classes.of[tile, entry.tile_axes[0]] == self.wide:
-                self.whole(op, entry.text)
-                index.append(f"${len(blocks)}")
-                blocks.append(self.block)
+                moved = self.moved(op, entry.text)
+                index.append(f"{'$' if moved is self.block else '@'}{len(blocks)}")
+                blocks.append(moved)
             else:
                 index.append(entry.text)
         return (*operands[:fixed], *blocks, *extra), {**op.attrs, "index": tuple(index)}
 
-    def whole(self, op: Op, entry: str) -> None:
-        if entry != ":" and not entry.startswith("0:"):
-            raise UnsupportedError(
-                "a part of an axis too long to keep on the chip, from an index other than 0",
-                "make the axis a grid axis with `block=`",
-                op.location,
-            )
+    def moved(self, op: Op, entry: str) -> Value:
+        """The chunk's place in a range of an axis: the block itself, or a window that starts where the range does."""
+        low = 0 if entry == ":" else dims.parse(entry.split(":", maxsplit=1)[0])
+        if low == 0:
+            return self.block
+        builder = self.builder
+        builder.location = op.location
+        type_ = TileType(DTYPES["i64"], (self.current,))
+        indices = builder.value("index", (self.block,), type_)
+        if isinstance(low, int):
+            first = builder.value("constant", (), TileType(DTYPES["i64"]), {"value": low})
+        else:
+            first = builder.value("size", (), TileType(DTYPES["i64"]), {"extent": low})
+        return builder.value("add", (indices, builder.value("broadcast", (first,), type_)), type_)
 
 
 def stream_rows(kernel: Kernel, schedule: Schedule) -> Kernel:

@@ -102,7 +102,7 @@ class _Sweep:
                 self.spent += dict.fromkeys((index.block.name, whole.name))
                 sides[axis] = (whole.first, whole.extent)
             elif index.kind == "range":
-                sides[axis] = (index.low, index.high)
+                sides[axis] = self._range(index.low, index.high)
             else:
                 waiting[axis] = self._over_blocks(index.low)
         self._take_remainders(waiting, sides)
@@ -128,6 +128,15 @@ class _Sweep:
             if loop.block == 1
         }
         return dims.substitute(form, moved)
+
+    def _range(self, low: Form, high: Form) -> Interval:
+        """A range; of pieces that follow one another, all that they make up."""
+        piece = blocks.piece_of(low, high, self.scope.blocks)
+        if piece is None or not self.scope.forms.facts.at_most(low, high):
+            return (low, high)
+        block, end = piece
+        self.spent.append(block.name)
+        return (dims.substitute(low, {blocks.ordinal_name(block): 0}), end)
 
     def _needs(self) -> tuple[Form, ...]:
         """Extents without which the store never runs, and quotients that no axis shows."""

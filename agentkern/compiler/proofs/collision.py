@@ -140,6 +140,8 @@ class _Meeting:
         if x.kind == "block" and y.kind == "block":
             same = x.block is not None and x.block == y.block and self._is_equal(x.block.first)
             return same and x.block is not None and self._new(x.block.name)
+        if x.kind == y.kind == "range":
+            return (x.low, x.high) == (y.low, y.high) and self._learn_piece(x)
         if x.kind == "range" or y.kind == "range" or "data" in (x.kind, y.kind):
             return False
         if "block" in (x.kind, y.kind):
@@ -155,6 +157,11 @@ class _Meeting:
         first = blocks.start(block)
         inside = self.facts.at_most(first, single.low) and self.facts.at_most(single.high, blocks.end(block))
         return inside and self._new(block.name)
+
+    def _learn_piece(self, x: AxisIndex) -> bool:
+        """Pieces that follow one another share nothing."""
+        piece = blocks.piece_of(x.low, x.high, self.scope.blocks)
+        return piece is not None and self.facts.at_most(x.low, x.high) and self._new(piece[0].name)
 
     def _new(self, name: str) -> bool:
         if name in self.settled:

@@ -82,9 +82,10 @@ def _cost(tensor: Value, stores: Sequence[tuple[Scope, Access]], sizes: Mapping[
     total = _product(_shape(tensor, sizes))
     for scope, store in stores:
         elements = 1
+        first = {**sizes, **_block_values(scope.blocks, [0] * len(scope.blocks), sizes)}
         for index in store.axes:
             if index.kind == "range":
-                elements *= max(number(index.high, sizes) - number(index.low, sizes), 0)
+                elements *= max(number(index.high, first) - number(index.low, first), 0)
             elif index.block is not None:
                 elements *= index.block.block or 1
         total += _product(_counts(scope, sizes)) * elements

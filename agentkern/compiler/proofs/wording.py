@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.types import BlockType
+from agentkern.compiler.proofs.violation import number
 
 
 def sizes_of(facts: KernelFacts, values: Mapping[str, int]) -> dict[str, int]:
@@ -22,7 +24,10 @@ def scalars_of(facts: KernelFacts, values: Mapping[str, int]) -> dict[str, int]:
 def block_number(block: BlockType, values: Mapping[str, int], mark: str = "") -> int | None:
     """The number of a block; of one that the compiler sizes, an index that it holds."""
     name = blocks.at_name(block) if block.block is None else blocks.ordinal_name(block)
-    return values.get(name + mark)
+    found = values.get(name + mark)
+    if found is None or block.block != 1 or not set(dims.symbols(block.first)) <= values.keys():
+        return found
+    return found + number(block.first, values)
 
 
 def blocks_of(scope: Scope, values: Mapping[str, int], mark: str = "") -> dict[str, int]:

@@ -132,7 +132,8 @@ class FunctionLowering:
         type_ = block.type
         assert isinstance(type_, BlockType)
         name = block.name or "block"
-        start = self.index.multiply(self.index.value(ordinal, I64) if isinstance(ordinal, Value) else ordinal, tile)
+        number = self.index.value(ordinal, I64) if isinstance(ordinal, Value) else ordinal
+        start = self.index.multiply(number, tile)
         if isinstance(start, Value):
             start.name = f"{name}_start"
         start = self.index.add(start, base)
@@ -146,8 +147,9 @@ class FunctionLowering:
                 limit.name = f"{name}_count"
         self.blocks[block] = BlockState(start, limit, ordinal)
         self.tiles[block] = tile
-        self.symbols[type_.name] = limit
-        self.extents = {k: v for k, v in self.extents.items() if type_.name not in dims.symbols(k)}
+        own = {type_.name: limit, f"{type_.name}.ordinal": number}
+        self.symbols.update(own)
+        self.extents = {k: v for k, v in self.extents.items() if own.keys().isdisjoint(dims.symbols(k))}
 
     def layout(self, value: Value) -> Layout:
         """A tile's layout; a scalar's holds it in every thread."""
@@ -248,12 +250,20 @@ class LoopRegion:
     """`with` block of a counted loop; enters with the counter (a number when the loop runs once)."""
 
     def __init__(
-        self, function: FunctionLowering, first: int | Value, end: int | Value, step: int, unroll: bool, name: str
+        self,
+        function: FunctionLowering,
+        first: int | Value,
+        end: int | Value,
+        step: int,
+        unroll: bool,
+        name: str,
+        *,
+        rolled: bool = False,
     ) -> None:
         self.function = function
         self.first = first
         self.end = end
-        self.attrs: Mapping[str, object] = {"step": step, "unroll": unroll}
+        self.attrs: Mapping[str, object] = {"step": step, "unroll": unroll} | ({"rolled": True} if rolled else {})
         self.counter = Value(I64 if isinstance(end, Value) and end.type == I64 else I32, name)
         self.once = isinstance(first, int) and isinstance(end, int) and end - first <= step
 

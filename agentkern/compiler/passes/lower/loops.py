@@ -121,8 +121,9 @@ def lower_loop(function: FunctionLowering, outer: Elements, op: Op, tile: int, l
             function.enter_block(parts.block, number, tile, low)
             function.tiles[parts.block] = gcd(tile, first_divisor(parts.type.first, function.kernel))
             _hold(function, parts.args, arrays)
-            inner = lower_region(function, op.regions[0])
-            _move(function, inner, parts.yields, arrays)
+            with function.memory.loop(parts.block, function.barrier):
+                inner = lower_region(function, op.regions[0])
+                _move(function, inner, parts.yields, arrays)
             if parts.stop is not None and not steps.once:
                 function.builder.emit("break_if", (inner.element(parts.stop, 0),))
     _hold(function, op.results, arrays)
@@ -134,7 +135,7 @@ def lower_branch(function: FunctionLowering, outer: Elements, op: Op, lower_regi
     condition = outer.element(op.operands[0], 0)
     bodies: list[Region] = []
     for region in op.regions:
-        with function.region() as builder:
+        with function.region() as builder, function.memory.branch():
             inner = lower_region(function, region)
             _move(function, inner, region.ops[-1].operands, arrays)
         bodies.append(Region((), tuple(builder.ops)))

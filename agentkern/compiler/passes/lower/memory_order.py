@@ -68,6 +68,13 @@ class MemoryOrder:
         # a loop may run no turn at all
         self.pending = [*before, *(touch for touch in self.pending if touch not in before)]
 
+    @contextmanager
+    def branch(self) -> Generator[None]:
+        """Around a region that may run or not: what it orders is not ordered behind it."""
+        before = list(self.pending)
+        yield
+        self.pending = [*before, *(touch for touch in self.pending if touch not in before)]
+
     def _meet(self, a: _Touch, b: _Touch) -> bool:
         if a.op.operands[0] is not b.op.operands[0] or not (a.writes or b.writes):
             return False

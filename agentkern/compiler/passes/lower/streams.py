@@ -11,7 +11,7 @@ from agentkern.compiler.ir.order import SumOrder
 from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.lower.arithmetic import BOOL, I32
 from agentkern.compiler.passes.lower.elements import Elements
-from agentkern.compiler.passes.lower.function import FunctionLowering
+from agentkern.compiler.passes.lower.function import FunctionLowering, LoopRegion
 from agentkern.compiler.passes.lower.reductions import (
     Accumulators,
     Tree,
@@ -25,6 +25,9 @@ from agentkern.compiler.passes.lower.scans import carried_totals
 
 COUNTER_RANKS = 32  # panels of a run-time axis: fewer than 2**32, so an axis of fewer than 2**42 elements
 
+MOST_COUNTER_REGISTERS = 32
+"""Of one thread: 32 ranks of one sum; eight sums of a thread would take every register that it has."""
+
 LowerRegion = Callable[[FunctionLowering, tuple[Op, ...]], Elements]
 
 
@@ -37,6 +40,14 @@ class _Sum:
     array: Value
     ranks: int
     counter: Value | None
+
+    def each_rank(self, function: FunctionLowering) -> LoopRegion:
+        """A loop over the counter, unrolled if that is small enough for registers.
+
+        A larger one lies in memory, at a place that the loop computes: it is used once a panel.
+        """
+        in_registers = self.ranks * self.plan.kept <= MOST_COUNTER_REGISTERS
+        return LoopRegion(function, 0, self.ranks, 1, in_registers, "rank", rolled=not in_registers)
 
 
 def _begin(function: FunctionLowering, op: Op, kind: str, value: Value, axis: int, order: SumOrder | None) -> _Sum:
@@ -67,7 +78,7 @@ def _push_panel(function: FunctionLowering, sums: _Sum, panel: int | Value) -> N
         carried = function.registers(dtype, 1, "panel_sum")
         going = function.registers(BOOL.dtype, 1, "carrying", 1)
         function.set(carried, 0, value)
-        with function.loop(0, sums.ranks, unroll=True, name="rank") as rank:
+        with sums.each_rank(function) as rank:
             slot = index.add(index.multiply(rank, sums.plan.kept), kept)
             bit = function.builder.value("index_and", (_shifted(function, panel, rank), index.constant(1)), I32)
             is_set = index.compare("eq", bit, 1)
@@ -100,7 +111,7 @@ def _leftovers(function: FunctionLowering, sums: _Sum, panels: int | Value) -> l
     totals: list[Value] = []
     for kept in range(sums.plan.kept):
         total = function.registers(dtype, 1, f"{sums.plan.kind}_total", identity(sums.plan.kind, dtype))
-        with function.loop(0, sums.ranks, unroll=True, name="rank") as rank:
+        with sums.each_rank(function) as rank:
             slot = index.add(index.multiply(rank, sums.plan.kept), kept)
             bit = function.builder.value("index_and", (_shifted(function, panels, rank), index.constant(1)), I32)
             combined = tree.combine(function.get(sums.counter, slot), function.get(total, 0))
