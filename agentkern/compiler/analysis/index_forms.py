@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.analysis.intervals import IndexRange
-from agentkern.compiler.analysis.promises import Promise, Promises, element_fact, promises_of
+from agentkern.compiler.analysis.promises import Promise, Promises, element_fact, lasting_promises
 from agentkern.compiler.analysis.ranges import dtype_range, value_range
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -327,7 +327,7 @@ def parameter_forms(kernel: Kernel, values: Mapping[str, int] | None = None) -> 
     shapes = [param.type.shape for param in kernel.params if isinstance(param.type, TensorType)]
     shapes += [tuple(_grid_extents(op)) for op in kernel.body if op.name == "grid"]
     extents = dict.fromkeys(e for shape in shapes for e in shape if isinstance(e, Dim) and _is_product(e))
-    forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents), promises=promises_of(kernel))
+    forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents), promises=lasting_promises(kernel))
     for param in kernel.params:
         forms.scalar_parameter(param)
     return forms

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.dims import Dim
 
 Form = int | Dim
@@ -64,6 +64,13 @@ def promises_of(kernel: Kernel) -> dict[str, Promise]:
         else:
             found[str(name)] = replace(before, partial=True)
     return found
+
+
+def lasting_promises(kernel: Kernel) -> dict[str, Promise]:
+    """The promises that hold throughout: what the kernel itself writes to a tensor keeps none about its values."""
+    written = {op.operands[0].name for op in walk(kernel.body) if "writes" in op.spec.traits}
+    found = promises_of(kernel)
+    return {name: Promise(partial=p.partial) if name in written else p for name, p in found.items()}
 
 
 def without_promises(kernel: Kernel) -> Kernel:

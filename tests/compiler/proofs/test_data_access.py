@@ -69,6 +69,12 @@ CASES = [
     ),
     ("x: ak.In[ak.f32, S], i: ak.In[ak.i32, T + 1].offsets(S), o: ak.Out[ak.f32, T]", "o[t] = x[i[t]]", ["AK302"]),
     ("x: ak.In[ak.f32, S + 1], i: ak.In[ak.i32, T + 1].offsets(S), o: ak.Out[ak.f32, T]", "o[t] = x[i[t]]", []),
+    # what a kernel writes keeps no promise
+    (
+        "x: ak.In[ak.f32, S], i: ak.InOut[ak.i32, T].values(0, S), o: ak.Out[ak.f32, T]",
+        "i[t] = -1\no[t] = x[i[t]]",
+        ["AK302"],
+    ),
     # scatters
     (f"{TO}, i: ak.In[ak.i32, T].values(0, N)", "o[i[t]] = v[t]", ["AK321"]),
     (f"{TO}, i: ak.In[ak.i32, T].values(0, N).distinct()", "o[i[t]] = v[t]", []),
