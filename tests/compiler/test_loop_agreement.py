@@ -348,6 +348,21 @@ def k(x: ak.In[ak.f32,T,N], lo: ak.In[ak.i64,T], o: ak.Out[ak.f32,T]):
 """,
         [({}, {"T": 5, "N": 9})],
     ),
+    "what_a_loop_wrote_is_read_behind_it": (
+        """\
+def k(x: ak.InOut[ak.f32,T,N], n: ak.In[ak.i32,T], o: ak.Out[ak.f32,T]):
+    for t in ak.grid(T):
+        s=ak.zeros((t,),ak.f32)
+        for k in ak.steps(ak.each(N)):
+            s = s+x[t,k]
+            x[t,k] = s
+        a=ak.zeros((t,),ak.f32)
+        for k in ak.steps(N,block=8):
+            a = a*0.5+ak.sum(x[t,k],axis=1)
+        o[t]=a
+""",
+        [({}, {"T": 40, "N": 17})],
+    ),
     "matrix_rows": (
         """\
 def k(x: ak.In[ak.f32,N,4,4], o: ak.Out[ak.f32,N,4,4]):
