@@ -231,6 +231,26 @@ def cummax(x: Tile, axis: int | None = None, reverse: Flag = False, exclusive: F
     raise not_executed("cummax")
 
 
+def topk(x: Tile, k: int, axis: int = -1) -> tuple[Tile, Tile]:
+    """The k largest along an axis and their indices (i64), largest first; equals by smaller index, NaN is largest."""
+    raise not_executed("topk")
+
+
+def sort(x: Tile, axis: int = -1) -> Tile:
+    """The elements in ascending order along an axis, equals as they stood; NaN last, -0 equals +0."""
+    raise not_executed("sort")
+
+
+def occurrence(keys: Tile, axis: int = -1) -> Tile:
+    """How many equal elements come earlier along an axis, as i32."""
+    raise not_executed("occurrence")
+
+
+def bincount(x: Tile, n: Operand) -> Tile:
+    """How many elements are 0, 1, ... n - 1, as i32; others are not counted."""
+    raise not_executed("bincount")
+
+
 def trunc_div(a: Operand, b: Operand) -> Tile:
     """Integer quotient rounded toward zero; `//` rounds down."""
     raise not_executed("trunc_div")

@@ -14,7 +14,7 @@ from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.analysis.promises import Promise, Promises, element_fact, lasting_promises
-from agentkern.compiler.analysis.ranges import dtype_range, value_range
+from agentkern.compiler.analysis.ranges import dtype_range, positions_range, value_range
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
@@ -110,6 +110,10 @@ class IndexForms:
         if op.name in ("loop", "branch"):
             for value in op.results:
                 self.unknown(value)
+            return
+        if op.name == "topk":
+            self.unknown(op.results[0])
+            self.ranges[op.results[1]] = positions_range(op)
             return
         if len(op.results) != 1 or not _is_integer(op.result):
             return

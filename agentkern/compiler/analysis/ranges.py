@@ -94,6 +94,24 @@ def _positions(op: Op, operands: list[IndexRange]) -> IndexRange:
     return IndexRange(0, extent - 1 if isinstance(extent, int) else LARGEST_SIZE)
 
 
+def positions_range(op: Op) -> IndexRange:
+    """The range of positions along the axes that an operation names."""
+    type_ = op.operands[0].type
+    axes = op.attrs.get("axes", (op.attrs.get("axis"),))
+    assert isinstance(type_, TileType) and isinstance(axes, tuple)
+    count = 1
+    for axis in axes:
+        extent = type_.shape[int(axis)]
+        if not isinstance(extent, int):
+            return IndexRange(0, LARGEST_SIZE)
+        count *= extent
+    return IndexRange(0, max(count - 1, 0))
+
+
+def _counted(op: Op, operands: list[IndexRange]) -> IndexRange:
+    return IndexRange(0, (1 << 31) - 1)
+
+
 def _bits(op: Op, operands: list[IndexRange]) -> IndexRange:
     highs = [o.high for o in operands if o.low is not None and o.low >= 0 and o.high is not None]
     return IndexRange(0, min(highs)) if highs else IndexRange(None, None)
@@ -129,8 +147,11 @@ RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
     "where": lambda op, o: _joined(o[1], o[2]),
     "index": _index,
     "arange": _positions,
-    "argmax": lambda op, o: IndexRange(0, LARGEST_SIZE),
-    "argmin": lambda op, o: IndexRange(0, LARGEST_SIZE),
+    "argmax": lambda op, o: positions_range(op),
+    "argmin": lambda op, o: positions_range(op),
+    "occurrence": _counted,
+    "bincount": _counted,
+    "sort": _same,
     "cast": _same,
     "broadcast": _same,
     "reshape": _same,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentkern.compiler.frontend import shaping
+from agentkern.compiler.frontend import order, shaping
 from agentkern.compiler.frontend.arguments import Argument, Form, bind, form
 from agentkern.compiler.frontend.conversion import (
     as_tile,
@@ -219,6 +219,10 @@ OPERATIONS: dict[str, Operation] = {
         for name in ("sum", "prod", "mean", "max", "min", "absmax", "any", "all", "argmax", "argmin")
     },
     **{name: Operation(form(scan_form(name)), scan(name)) for name in ("cumsum", "cummax")},
+    "topk": Operation(form(order.FORMS["topk"]), order.topk),
+    "sort": Operation(form(order.FORMS["sort"]), order.sort),
+    "occurrence": Operation(form(order.FORMS["occurrence"]), order.occurrence),
+    "bincount": Operation(form(order.FORMS["bincount"]), order.bincount),
     "arange": Operation(form(shaping.FORMS["arange"]), shaping.arange),
     "concat": Operation(form(shaping.FORMS["concat"]), shaping.concat),
     "stack": Operation(form(shaping.FORMS["stack"]), shaping.stack),

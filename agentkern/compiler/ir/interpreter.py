@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from agentkern.compiler.ir import dims
+from agentkern.compiler.ir import dims, reference_orders
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.interpreter_access import update_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_loops import FREE_STEP, run_branch, run_loop
-from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, store
+from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
@@ -87,6 +87,8 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
             run_branch(op, frame, _run)
         elif op.name == "yield":
             continue
+        elif op.name == "topk":
+            _topk(op, frame)
         else:
             frame.values[id(op.result)] = _evaluate(op, frame)
 
@@ -114,6 +116,16 @@ def _reduce(op: Op, frame: Frame) -> Raw:
     extents = tuple(frame.static_extent(source.shape[axis]) for axis in axes)
     result = REDUCE[op.name](source.dtype.name, frame.array(op.operands[0]), axes, extents)
     return np.asarray(result).reshape(frame.shape(result_type(op).shape))
+
+
+def _topk(op: Op, frame: Frame) -> None:
+    k, source = op.attrs["k"], frame.array(op.operands[0])
+    assert isinstance(k, int)
+    if source.shape[axis_of(op)] < k:
+        raise InterpreterError(f"{k} of an axis of {source.shape[axis_of(op)]}", op.location)
+    found = reference_orders.topk(tile_type(op).dtype.name, source, k, axis_of(op))
+    for value, array in zip(op.results, found, strict=True):
+        frame.values[id(value)] = array
 
 
 def _scan(op: Op, frame: Frame) -> Raw:

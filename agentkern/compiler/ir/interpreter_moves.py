@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agentkern.compiler.ir import dims
+from agentkern.compiler.ir import dims, reference_orders
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.interpreter_access import is_elementwise, load_elements, store_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
-from agentkern.compiler.ir.interpreter_ops import constant, result_type
+from agentkern.compiler.ir.interpreter_ops import constant, result_type, tile_type
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import TensorType
 
@@ -80,14 +80,11 @@ def _arange(op: Op, frame: Frame) -> Raw:
 
 
 def _concat(op: Op, frame: Frame) -> Raw:
-    axis = op.attrs["axis"]
-    assert isinstance(axis, int)
-    return np.concatenate([frame.array(value) for value in op.operands], axis)
+    return np.concatenate([frame.array(value) for value in op.operands], axis_of(op))
 
 
 def _last(op: Op, frame: Frame) -> Raw:
-    source, axis = frame.array(op.operands[0]), op.attrs["axis"]
-    assert isinstance(axis, int)
+    source, axis = frame.array(op.operands[0]), axis_of(op)
     if source.shape[axis] == 0:
         raise InterpreterError(f"the last position of axis {axis}, which is empty", op.location)
     return source.take(source.shape[axis] - 1, axis)
@@ -97,6 +94,25 @@ def _bitcast_axis(op: Op, frame: Frame) -> Raw:
     type_ = result_type(op)
     whole = np.ascontiguousarray(frame.array(op.operands[0]))
     return np.frombuffer(whole.tobytes(), STORAGE[type_.dtype.name]).reshape(frame.shape(type_.shape))
+
+
+def axis_of(op: Op) -> int:
+    """Return the axis that an operation works along."""
+    axis = op.attrs["axis"]
+    assert isinstance(axis, int)
+    return axis
+
+
+def _sort(op: Op, frame: Frame) -> Raw:
+    return reference_orders.sort(tile_type(op).dtype.name, frame.array(op.operands[0]), axis_of(op))
+
+
+def _occurrence(op: Op, frame: Frame) -> Raw:
+    return reference_orders.occurrence(tile_type(op).dtype.name, frame.array(op.operands[0]), axis_of(op))
+
+
+def _bincount(op: Op, frame: Frame) -> Raw:
+    return reference_orders.bincount(frame.array(op.operands[0]), frame.shape(result_type(op).shape)[0])
 
 
 def _ordinal(op: Op, frame: Frame) -> Raw:
@@ -166,6 +182,9 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "index": _index,
     "arange": _arange,
     "concat": _concat,
+    "sort": _sort,
+    "occurrence": _occurrence,
+    "bincount": _bincount,
     "last": _last,
     "bitcast_axis": _bitcast_axis,
     "ordinal": _ordinal,

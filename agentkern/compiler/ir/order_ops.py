@@ -9,7 +9,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
-from agentkern.dsl.dtypes import DTYPES
+from agentkern.dsl.dtypes import DTYPES, DType
 
 TILE: frozenset[Stage] = frozenset({"tile", "placed"})
 ARGUMENTS = ("argmax", "argmin")
@@ -95,6 +95,40 @@ def _scan(op: Op) -> str | None:
     return None
 
 
+def _along(op: Op, dtype: DType) -> str | None:
+    """What is wrong with a result of the operand's shape and this dtype, or with the axis."""
+    axis, source = op.attrs["axis"], operand_type(op)
+    if not isinstance(axis, int) or not 0 <= axis < source.rank:
+        return f"axis {axis} of rank {source.rank}"
+    wrong = result_type(op).shape != source.shape or result_type(op).dtype is not dtype
+    return f"the result is {result_type(op)}" if wrong else None
+
+
+def _sort(op: Op) -> str | None:
+    return _along(op, operand_type(op).dtype)
+
+
+def _occurrence(op: Op) -> str | None:
+    return _along(op, DTYPES["i32"])
+
+
+def _topk(op: Op) -> str | None:
+    axis, k, source = op.attrs["axis"], op.attrs["k"], operand_type(op)
+    if not isinstance(axis, int) or not 0 <= axis < source.rank or not isinstance(k, int) or k < 1:
+        return f"k {k} along axis {axis} of rank {source.rank}"
+    shape = (*source.shape[:axis], k, *source.shape[axis + 1 :])
+    values, indices = result_type(op), result_type(op, 1)
+    right = values == TileType(source.dtype, shape) and indices == TileType(DTYPES["i64"], shape)
+    return None if right else f"the results are {values} and {indices}"
+
+
+def _bincount(op: Op) -> str | None:
+    result = result_type(op)
+    if not operand_type(op).dtype.is_integer:
+        return f"{operand_type(op).dtype} is not an integer type"
+    return None if result.rank == 1 and result.dtype is DTYPES["i32"] else f"the result is {result}"
+
+
 def _arange(op: Op) -> str | None:
     type_ = result_type(op)
     return None if type_.rank == 1 and type_.dtype is DTYPES["i64"] else f"the result is {type_}"
@@ -109,6 +143,20 @@ ORDER_ROWS: tuple[OpSpec, ...] = (
     *(
         _row(n, 1, _scan, doc, "arithmetic", axis=True, reverse=True, exclusive=True, carried=False)
         for n, doc in (("cumsum", "running sums along an axis"), ("cummax", "running largest values along an axis"))
+    ),
+    _row("sort", 1, _sort, "ascending along an axis, equals as they stood, NaN last", "move", axis=True),
+    _row("occurrence", 1, _occurrence, "how many equal elements come earlier along an axis", axis=True),
+    _row("bincount", 1, _bincount, "how many elements are 0, 1, ... of the result's extent"),
+    OpSpec(
+        "topk",
+        TILE,
+        1,
+        2,
+        {"axis": True, "k": True},
+        0,
+        frozenset(),
+        _topk,
+        "the k largest along an axis and their indices, the largest first, equals by smaller index",
     ),
     _row("arange", 0, _arange, "the positions of an axis, from 0"),
     _row("concat", None, _concat, "tiles one after another along an axis", "move", axis=True),

@@ -105,7 +105,7 @@ class _Rule:
         wide = tile(index)
         bits = PACKED_BITS - tile(key).dtype.bits
         mask = (1 << bits) - 1
-        high = _signed(builder, key, wide)
+        high = signed_key(builder, key, wide)
         high = builder.value("shl", (high, filled(builder, wide, bits)), wide)
         down = op.name == "argmax"
         low = builder.value("sub", (filled(builder, wide, mask), index), wide) if down else index
@@ -131,7 +131,7 @@ class _Rule:
         return builder.value("min", (chosen,), tile(op.result), op.attrs, op.result.name)
 
 
-def _signed(builder: Builder, key: Value, wide: TileType) -> Value:
+def signed_key(builder: Builder, key: Value, wide: TileType) -> Value:
     """The key as i64; of an unsigned type, less half its range, so that the high bits keep the order."""
     dtype: DType = tile(key).dtype
     found = builder.value("cast", (key,), wide, None, key.name)

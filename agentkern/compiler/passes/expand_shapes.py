@@ -16,7 +16,7 @@ from agentkern.dsl.dtypes import DTYPES, DType
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 
 
-def _bits_of(builder: Builder, value: Value) -> Value:
+def bits_of(builder: Builder, value: Value) -> Value:
     """The value as unsigned integers of its width."""
     type_ = tile(value)
     unsigned = DTYPES[f"u{type_.dtype.bits}"]
@@ -25,7 +25,8 @@ def _bits_of(builder: Builder, value: Value) -> Value:
     return builder.value("bitcast", (value,), type_.with_dtype(unsigned), None, value.name)
 
 
-def _from_bits(builder: Builder, bits: Value, dtype: DType, name: str | None) -> Value:
+def from_bits(builder: Builder, bits: Value, dtype: DType, name: str | None) -> Value:
+    """Unsigned integers as another dtype of their width."""
     type_ = tile(bits)
     return bits if type_.dtype is dtype else builder.value("bitcast", (bits,), type_.with_dtype(dtype), None, name)
 
@@ -51,10 +52,10 @@ def _last(op: Op, builder: Builder) -> Value:
     if source.dtype is BOOL:
         both = builder.value("and", (value, hits), source)
         return builder.value("any", (both,), result, attrs, op.result.name)
-    bits = _bits_of(builder, value)
+    bits = bits_of(builder, value)
     chosen = builder.value("where", (hits, bits, filled(builder, tile(bits), 0)), tile(bits))
     total = builder.value("sum", (chosen,), result.with_dtype(tile(bits).dtype), attrs, op.result.name)
-    return _from_bits(builder, total, result.dtype, op.result.name)
+    return from_bits(builder, total, result.dtype, op.result.name)
 
 
 def _shifts(builder: Builder, type_: TileType, bits: int) -> Value:
@@ -68,7 +69,7 @@ def _shifts(builder: Builder, type_: TileType, bits: int) -> Value:
 
 def _bitcast_axis(op: Op, builder: Builder) -> Value:
     value, result = op.operands[0], tile(op.result)
-    bits = _bits_of(builder, value)
+    bits = bits_of(builder, value)
     source = tile(bits)
     unsigned = DTYPES[f"u{result.dtype.bits}"]
     if source.dtype.bits < unsigned.bits:
@@ -79,14 +80,14 @@ def _bitcast_axis(op: Op, builder: Builder) -> Value:
         moved = builder.value("shl", (cast, _shifts(builder, wide, source.dtype.bits)), wide)
         attrs = {"axes": (wide.rank - 1,), "keepdims": False}
         whole = builder.value("sum", (moved,), result.with_dtype(unsigned), attrs, op.result.name)
-        return _from_bits(builder, whole, result.dtype, op.result.name)
+        return from_bits(builder, whole, result.dtype, op.result.name)
     parts = TileType(source.dtype, (*source.shape, source.dtype.bits // unsigned.bits))
     single = builder.value("reshape", (bits,), TileType(source.dtype, (*source.shape, 1)))
     spread = builder.value("broadcast", (single,), parts)
     moved = builder.value("shr", (spread, _shifts(builder, parts, unsigned.bits)), parts)
     cut = builder.value("cast", (moved,), parts.with_dtype(unsigned), None, op.result.name)
     joined = builder.value("reshape", (cut,), result.with_dtype(unsigned), None, op.result.name)
-    return _from_bits(builder, joined, result.dtype, op.result.name)
+    return from_bits(builder, joined, result.dtype, op.result.name)
 
 
 def _rule(op: Op, builder: Builder) -> tuple[Value, ...] | None:

@@ -122,7 +122,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
             warps *= 2
         elif fast in free and tiles[fast] > 1:
             tiles[fast] //= 2
-        elif chunk > _least_chunk(classes, orders):
+        elif chunk > (SCAN_PANEL if _scanned(region, classes) else 0) and chunk > _least_chunk(classes, orders):
             chunk //= 2
         else:
             break

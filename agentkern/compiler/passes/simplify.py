@@ -12,7 +12,7 @@ _TRIVIAL = ("broadcast", "reshape", "cast", "transpose")
 
 
 def _is_pure(op: Op) -> bool:
-    return not op.regions and not op.spec.traits & _EFFECTS and op.spec.name != "yield"
+    return len(op.results) == 1 and not op.regions and not op.spec.traits & _EFFECTS and op.spec.name != "yield"
 
 
 def _is_repeatable(op: Op) -> bool:

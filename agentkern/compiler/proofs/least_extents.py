@@ -28,10 +28,10 @@ def _needs(op: Op) -> list[tuple[int, int]]:
         axes = op.attrs["axes"]
         assert isinstance(axes, tuple)
         return [(int(axis), 1) for axis in axes]
-    if op.name == "last":
-        axis = op.attrs["axis"]
-        assert isinstance(axis, int)
-        return [(axis, 1)]
+    if op.name in ("last", "topk"):
+        axis, least = op.attrs["axis"], op.attrs.get("k", 1)
+        assert isinstance(axis, int) and isinstance(least, int)
+        return [(axis, least)]
     return []
 
 

@@ -1,0 +1,226 @@
+"""Spell sorts, ranks and counts in comparisons and plain reductions.
+
+The rank of an element is how many go before it; a sort puts every element where its rank says. The `k` largest are
+found one after another, each the largest of those below the one before, where `k` is small, and by rank where it is
+not. Equal elements are told apart by their positions, so that every rank occurs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Builder, Kernel, Op, Value
+from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.passes.expand_arguments import (
+    PACKED_BITS,
+    filled,
+    flat_index,
+    ordered_key,
+    signed_key,
+    tile,
+)
+from agentkern.compiler.passes.expand_shapes import bits_of, from_bits
+from agentkern.compiler.passes.pairs import I32, Pairs, parts_of
+from agentkern.compiler.passes.rewrite import rewrite
+from agentkern.compiler.passes.split_reductions import written_blocks
+from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.dsl.dtypes import DTYPES
+
+I64, BOOL = DTYPES["i64"], DTYPES["bool"]
+MOST_ROUNDS = 64
+
+
+def _axis(op: Op) -> int:
+    axis = op.attrs["axis"]
+    assert isinstance(axis, int)
+    return axis
+
+
+def _reduced(builder: Builder, name: str, value: Value, axis: int, *, keepdims: bool) -> Value:
+    source = tile(value)
+    one = (1,) if keepdims else ()
+    type_ = source.with_shape((*source.shape[:axis], *one, *source.shape[axis + 1 :]))
+    return builder.value(name, (value,), type_, {"axes": (axis,), "keepdims": keepdims}, value.name)
+
+
+def _like(builder: Builder, value: Value, type_: TileType) -> Value:
+    wanted = type_.with_dtype(tile(value).dtype)
+    return value if tile(value).shape == type_.shape else builder.value("broadcast", (value,), wanted)
+
+
+def _earlier(op: Op, builder: Builder, key: Value, blocks: Mapping[str, int], relation: str | None) -> Value:
+    """How many elements go before each: by `relation` of keys, equals by position; None: equals only."""
+    axis, shape = _axis(op), tile(key).shape
+    pairs = Pairs(builder, shape, axis)
+    counted: list[Value] = []
+    for start, count in parts_of(op, shape[axis], blocks):
+        part = pairs.cut(key, start, start + count) if isinstance(count, int) else key
+        theirs, mine = pairs.second(part, shape[axis]), pairs.first(key, count)
+        place = Pairs(builder, tuple(1 for _ in shape), axis)
+        before = pairs.binary(
+            "lt", place.second(place.positions(start, count), 1), place.first(place.positions(0, shape[axis]), 1)
+        )
+        goes = pairs.binary("and", pairs.binary("eq", theirs, mine), before)
+        if relation is not None:
+            goes = pairs.binary("or", goes, pairs.binary(relation, theirs, mine))
+        ones = builder.value("cast", (goes,), tile(goes).with_dtype(I32))
+        counted.append(_reduced(builder, "sum", ones, axis + 1, keepdims=False))
+    return pairs.total(counted)
+
+
+def _placed(op: Op, builder: Builder, rank: Value, value: Value, count: int | Dim, blocks: Mapping[str, int]) -> Value:
+    """Unsigned integers by their ranks: position r of the result is the element of rank r, of `count` positions."""
+    axis, shape = _axis(op), tile(value).shape
+    pairs = Pairs(builder, shape, axis)
+    sums: list[Value] = []
+    beside = dims.substitute(count, blocks)
+    assert isinstance(beside, int)
+    for start, extent in parts_of(op, shape[axis], blocks, beside):
+        ranks, values = rank, value
+        if isinstance(extent, int):
+            ranks, values = (pairs.cut(v, start, start + extent) for v in (rank, value))
+        place = Pairs(builder, tuple(1 for _ in shape), axis)
+        hits = pairs.binary("eq", pairs.first(ranks, 1), place.second(place.positions(0, count), 1))
+        spread = pairs.first(values, count)
+        chosen = builder.value(
+            "where", (hits, spread, filled(builder, tile(spread), 0)), tile(spread), None, value.name
+        )
+        sums.append(_reduced(builder, "sum", chosen, axis, keepdims=False))
+    return pairs.total(sums)
+
+
+def _stacked(builder: Builder, values: list[Value], type_: TileType, axis: int) -> Value:
+    """Tiles of extent 1 along an axis, one after another."""
+    place = Pairs(builder, type_.shape, axis)
+    index = place.positions(0, len(values))
+    whole = _like(builder, values[0], type_)
+    for number, value in enumerate(values[1:], 1):
+        here = builder.value("eq", (index, filled(builder, tile(index), number)), tile(index).with_dtype(BOOL))
+        chosen = (_like(builder, here, type_), _like(builder, value, type_), whole)
+        whole = builder.value("where", chosen, tile(whole))
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The rewriting of one kernel's operations."""
+
+    blocks: Mapping[str, int]
+    facts: Facts
+
+    def __call__(self, op: Op, builder: Builder) -> tuple[Value, ...] | None:
+        match op.name:
+            case "sort":
+                return (self.sort(op, builder),)
+            case "occurrence":
+                return (_earlier(op, builder, op.operands[0], self.blocks, None),)
+            case "bincount":
+                return (_bincount(op, builder),)
+            case "topk":
+                return self.topk(op, builder)
+            case _:
+                return None
+
+    def sort(self, op: Op, builder: Builder) -> Value:
+        value = op.operands[0]
+        rank = _earlier(op, builder, ordered_key(builder, value), self.blocks, "lt")
+        bits = _placed(op, builder, rank, bits_of(builder, value), tile(value).shape[_axis(op)], self.blocks)
+        return from_bits(builder, bits, tile(value).dtype, op.result.name)
+
+    def topk(self, op: Op, builder: Builder) -> tuple[Value, Value]:
+        value, axis, k = op.operands[0], _axis(op), op.attrs["k"]
+        assert isinstance(k, int)
+        key, bits = ordered_key(builder, value), bits_of(builder, value)
+        index = flat_index(builder, tile(key), (axis,), self.blocks)
+        type_ = tile(op.results[0])
+        if k <= MOST_ROUNDS:
+            found = self.in_rounds(builder, key, bits, index, axis, k)
+            places = _stacked(builder, [i for _, i in found], type_.with_dtype(I64), axis)
+            taken = _stacked(builder, [b for b, _ in found], type_.with_dtype(tile(bits).dtype), axis)
+        else:
+            if not isinstance(dims.substitute(tile(value).shape[axis], self.blocks), int):
+                hint = f"k of up to {MOST_ROUNDS} works along axes of any length"
+                raise UnsupportedError(f"`ak.topk` of {k} of an axis of run-time length", hint, op.location)
+            rank = _earlier(op, builder, key, self.blocks, "gt")
+            places = _placed(op, builder, rank, index, k, self.blocks)
+            taken = _placed(op, builder, rank, bits, k, self.blocks)
+        return from_bits(builder, taken, type_.dtype, op.results[0].name), places
+
+    def in_rounds(
+        self, builder: Builder, key: Value, bits: Value, index: Value, axis: int, k: int
+    ) -> list[tuple[Value, Value]]:
+        """(bits, index) of the largest, the second largest, and so on, of extent 1 along the axis."""
+        spare = PACKED_BITS - tile(key).dtype.bits
+        high = self.facts.interval(self.facts.simplify(dims.substitute(tile(key).shape[axis], self.blocks))).high
+        packs = spare > 0 and high is not None and high <= 1 << spare
+        rounds = _packed_rounds if packs else _paired_rounds
+        found: list[tuple[Value, Value]] = []
+        for hits, place in rounds(builder, key, index, axis, k):
+            zero = filled(builder, tile(bits), 0)
+            chosen = builder.value("where", (hits, bits, zero), tile(bits), None, bits.name)
+            found.append((_reduced(builder, "sum", chosen, axis, keepdims=True), place))
+        return found
+
+
+def _packed_rounds(builder: Builder, key: Value, index: Value, axis: int, k: int) -> list[tuple[Value, Value]]:
+    """(which element, its index) of each round: key and index in one integer, which no two elements share."""
+    wide = tile(index)
+    spare = PACKED_BITS - tile(key).dtype.bits
+    mask = (1 << spare) - 1
+    high = builder.value("shl", (signed_key(builder, key, wide), filled(builder, wide, spare)), wide)
+    low = builder.value("sub", (filled(builder, wide, mask), index), wide)
+    both = builder.value("or", (high, low), wide, None, key.name)
+    lowest = filled(builder, wide, I64.integer_range[0])
+    left, found = both, list[tuple[Value, Value]]()
+    for _ in range(k):
+        best = _reduced(builder, "max", left, axis, keepdims=True)
+        single, spread = tile(best), _like(builder, best, wide)
+        down = builder.value("and", (best, filled(builder, single, mask)), single)
+        place = builder.value("sub", (filled(builder, single, mask), down), single)
+        found.append((builder.value("eq", (both, spread), wide.with_dtype(BOOL)), place))
+        below = builder.value("lt", (both, spread), wide.with_dtype(BOOL))
+        left = builder.value("where", (below, both, lowest), wide, None, key.name)
+    return found
+
+
+def _paired_rounds(builder: Builder, key: Value, index: Value, axis: int, k: int) -> list[tuple[Value, Value]]:
+    """(which element, its index) of each round: the largest key left, then the smallest index that has it."""
+    type_, wide = tile(key), tile(index)
+    flags = type_.with_dtype(BOOL)
+    lowest, last = filled(builder, type_, type_.dtype.integer_range[0]), filled(builder, wide, I64.integer_range[1])
+    true = filled(builder, flags, True)
+    left, found = true, list[tuple[Value, Value]]()
+    for _ in range(k):
+        best = _reduced(builder, "max", builder.value("where", (left, key, lowest), type_), axis, keepdims=True)
+        equal = builder.value("eq", (key, _like(builder, best, type_)), flags)
+        hits = builder.value("and", (left, equal), flags)
+        place = _reduced(builder, "min", builder.value("where", (hits, index, last), wide), axis, keepdims=True)
+        spread = _like(builder, place, wide)
+        found.append((builder.value("eq", (index, spread), flags), place))
+        lower = builder.value("lt", (key, _like(builder, best, type_)), flags)
+        later = builder.value("and", (equal, builder.value("gt", (index, spread), flags)), flags)
+        left = builder.value("or", (lower, later), flags)
+    return found
+
+
+def _bincount(op: Op, builder: Builder) -> Value:
+    value, result = op.operands[0], tile(op.result)
+    source = tile(value)
+    shape = (*source.shape, result.shape[0])
+    single = builder.value("reshape", (value,), source.with_shape((*source.shape, 1)), None, value.name)
+    wide = single if source.dtype is I64 else builder.value("cast", (single,), tile(single).with_dtype(I64))
+    numbers = builder.value("arange", (), TileType(I64, result.shape))
+    spread = builder.value("broadcast", (numbers,), TileType(I64, shape)) if source.shape else numbers
+    hits = builder.value("eq", (_like(builder, wide, TileType(I64, shape)), spread), TileType(BOOL, shape))
+    ones = builder.value("cast", (hits,), TileType(I32, shape))
+    attrs = {"axes": tuple(range(source.rank)), "keepdims": False}
+    return builder.value("sum", (ones,), result, attrs, op.result.name) if source.shape else ones
+
+
+def expand_order(kernel: Kernel) -> Kernel:
+    """Comparisons and reductions for every `topk`, `sort`, `bincount` and `occurrence`."""
+    return rewrite(kernel, _Rule(written_blocks(kernel), Facts.of_sizes(kernel.sizes)))
