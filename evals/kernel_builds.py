@@ -6,27 +6,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from agentkern.compiler.abi import Variant
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
 from agentkern.compiler.schedule import Schedule
 from agentkern.runtime.build import build
 from agentkern.runtime.nvrtc import NvrtcOptions
-from evals.kernel_packs import CORPUS, FOLDERS, Built, PackedKernel, cubin_name
-
-FILES: Mapping[str, str] = {kernel: f"{folder}/kernel.py" for kernel, folder in FOLDERS.items()}
+from evals.kernel_packs import CORPUS, ENTRIES, Built, PackedKernel, cubin_name
 
 
 def request_of(kernel: str, statics: Mapping[str, int], target: str) -> CompileRequest:
     """Return the request for one corpus kernel."""
-    path = CORPUS / FILES[kernel]
-    return CompileRequest(path.read_text(), str(Path("corpus") / FILES[kernel]), kernel, target, statics)
+    path = ENTRIES[kernel].folder / "kernel.py"
+    shown = str(Path("corpus") / path.relative_to(CORPUS))
+    return CompileRequest(path.read_text(), shown, kernel, target, statics)
 
 
-def builds(kernel: str, statics: Mapping[str, int], target: str, count: int) -> tuple[CompileResult, tuple[Built, ...]]:
+def builds(
+    kernel: str, statics: Mapping[str, int], target: str, count: int, variant: Variant | None = None
+) -> tuple[CompileResult, tuple[Built, ...]]:
     """Return the default compilation, and up to `count` builds of it, the default schedule first.
 
     Errors: RuntimeError if one is refused.
     """
     request = request_of(kernel, statics, target)
+    request = request if variant is None else replace(request, variant=variant)
     first = _compiled(request)
     assert first.kernel is not None
     found: tuple[Schedule | None, ...] = schedules(first.kernel, request.variant, count) if count > 1 else (None,)

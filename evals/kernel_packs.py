@@ -14,21 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.analysis.promises import Promise, promises_in
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.dsl.dtypes import DTYPES
+from agentkern.tools.corpus_entry import Entry, read_entries
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
-FOLDERS: Mapping[str, str] = {
-    "vector_add": "elementwise/vector_add",
-    "vector_add_bf16": "elementwise/vector_add",
-    "rms_norm": "norm/rms_norm",
-    "layer_norm": "norm/layer_norm",
-    "softmax": "softmax/softmax",
-    "silu_and_mul": "activation/silu_and_mul",
-    "per_token_cast_e4m3": "quant/per_token_cast_e4m3",
-}
-"""The corpus's kernels over long rows, with their folders."""
+ENTRIES: Mapping[str, Entry] = {kernel: entry for entry in read_entries(CORPUS) for kernel in entry.kernels}
+"""The corpus's kernels with their entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +73,18 @@ def read_pack(folder: Path) -> tuple[list[PackedKernel], dict[str, Any]]:
     table = json.loads((folder / "pack.json").read_text())
     rows = table.pop("kernels")
     return [PackedKernel(**{**row, "abi": abi_from_json(row["abi"])}) for row in rows], table
+
+
+def promises_to_json(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
+    """Return rows of promises, as a kernel's attributes have them, as plain values; extents as text."""
+    return [[name, kind, *(str(v) if isinstance(v, dims.Dim) else v for v in values)] for name, kind, *values in rows]
+
+
+def promises_from_json(rows: Iterable[list[Any]]) -> dict[str, Promise]:
+    """Read `promises_to_json` back, by parameter."""
+    return promises_in(
+        (name, kind, *(dims.parse(v) if isinstance(v, str) else v for v in values)) for name, kind, *values in rows
+    )
 
 
 def cubin_name(cubin: bytes) -> str:

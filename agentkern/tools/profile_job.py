@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.dims import evaluate
@@ -33,7 +34,7 @@ from agentkern.runtime.timing import (
 )
 from agentkern.tools.profile import ProfileRequest, compile_request
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
-from agentkern.tools.profile_measure import Peer, Timed, load_peer, subjects_of, usable_peers
+from agentkern.tools.profile_measure import Peer, Timed, load_peer, load_prepare, subjects_of, usable_peers
 from agentkern.tools.results import Baseline, ProfileResult
 from agentkern.tools.roofline import kernel_work, roofline
 
@@ -68,7 +69,16 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
     sizes = request.dims
     work = kernel_work(compiled.kernel, sizes)
     assert work is not None
-    timed = Timed(compiled.abi.name, compiled.abi, made.cubin, sizes, request.scalars, request.seed)
+    timed = Timed(
+        compiled.abi.name,
+        compiled.abi,
+        made.cubin,
+        sizes,
+        request.scalars,
+        request.seed,
+        promises=promises_of(compiled.kernel),
+        prepare=load_prepare(Path(request.peers)) if request.peers is not None else None,
+    )
     peers, left_out = usable_peers(timed, _peers(request, compiled.abi.name))
     ceilings = replace(measure_ceilings(), flops_per_s=_flops_per_s())
     subjects = subjects_of(timed, work.bytes_moved, peers)

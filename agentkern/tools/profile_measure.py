@@ -7,28 +7,42 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
 from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
+from agentkern.compiler.analysis.promises import Promise, Promises
 from agentkern.compiler.ir.dims import evaluate
 from agentkern.dsl.dtypes import DType
 from agentkern.runtime.device import GpuKernel, current_stream
-from agentkern.runtime.gpu_subjects import Arguments, copy_subject, empty_subject, function_subject, kernel_subject
+from agentkern.runtime.gpu_subjects import (
+    Arguments,
+    copy_subject,
+    empty_subject,
+    function_subject,
+    kernel_subject,
+    poison,
+)
 from agentkern.runtime.signature import signature_of
 from agentkern.runtime.tensor_view import FOREIGN_NAMES
 from agentkern.runtime.tensors import bind_call
 from agentkern.runtime.timing import Subject
+from agentkern.tools.promised_inputs import broken_promise, kept
 
 Peer = Callable[..., object]
 Scalars = Mapping[str, int | float | bool]
+Prepare = Callable[[dict[str, object]], dict[str, object]]
+
+PREPARE = "prepare"
+"""A function of a file of peers that makes random inputs what they are in practice: a routing, averages of squares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A built kernel at given sizes."""
+    """A built kernel at given sizes. Its inputs keep `promises`, and are what `prepare` makes of random ones."""
 
     name: str
     abi: KernelAbi
@@ -37,6 +51,8 @@ class Timed:
     scalars: Scalars
     seed: int = 0
     device_index: int = 0
+    promises: Promises = field(default_factory=dict[str, Promise])
+    prepare: Prepare | None = None
 
 
 def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tuple[Subject, ...]:
@@ -64,12 +80,21 @@ def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tu
 
 def load_peer(path: Path, name: str) -> Peer:
     """Return the function of a kernel's name from a Python file, which is executed. Errors: AttributeError."""
+    return getattr(_loaded(path), name)
+
+
+def load_prepare(path: Path) -> Prepare | None:
+    """Return the function `prepare` of a Python file of peers, which is executed; None where it has none."""
+    return getattr(_loaded(path), PREPARE, None)
+
+
+def _loaded(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("peers", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, name)
+    return module
 
 
 def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> tuple[dict[str, Peer], dict[str, str]]:
@@ -97,7 +122,10 @@ def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
 
 
 def make_arguments(timed: Timed, number: int) -> dict[str, object]:
-    """Return new inputs on the GPU: normal floats, small integers; scalars and sizes."""
+    """Return new inputs on the GPU: normal floats, small integers or promised ones; scalars and sizes.
+
+    Errors: ValueError if `prepare` breaks a promise.
+    """
     device = torch.device("cuda", timed.device_index)
     generator = torch.Generator(device).manual_seed(timed.seed * 1_000_003 + number)
     made: dict[str, object] = {}
@@ -106,8 +134,30 @@ def make_arguments(timed: Timed, number: int) -> dict[str, object]:
             made[param.name] = timed.scalars.get(param.name, param.default if param.default is not None else 1)
         elif param.access in ("in", "inout"):
             shape = tuple(evaluate(extent, timed.sizes) for extent in param.shape)
-            made[param.name] = _random(param.dtype, shape, device, generator)
-    return made
+            promise = timed.promises.get(param.name)
+            if promise is None or param.dtype.is_float:
+                made[param.name] = _random(param.dtype, shape, device, generator)
+            else:
+                made[param.name] = _promised(promise, param.dtype, shape, timed.sizes, generator)
+    return made if timed.prepare is None else _prepared(timed, timed.prepare(made))
+
+
+def _promised(
+    promise: Promise, dtype: DType, shape: tuple[int, ...], sizes: Mapping[str, int], generator: torch.Generator
+) -> torch.Tensor:
+    kind: torch.dtype = getattr(torch, FOREIGN_NAMES[dtype.name])
+    bits = torch.randint(1 << 31, shape, device=generator.device, generator=generator).cpu().numpy()
+    return torch.from_numpy(kept(promise, bits, sizes)).to(kind).to(generator.device)
+
+
+def _prepared(timed: Timed, given: dict[str, object]) -> dict[str, object]:
+    """Return prepared inputs, held to the promises as random ones are. Errors: ValueError."""
+    tensors = {name: given[name] for name in timed.promises if name in given}
+    arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}
+    broken = broken_promise(timed.promises, arrays, timed.sizes)
+    if broken is not None:
+        raise ValueError(f"prepared `{broken[0]}` of {timed.name}: {broken[1]}")
+    return given
 
 
 def _random(dtype: DType, shape: tuple[int, ...], device: torch.device, generator: torch.Generator) -> torch.Tensor:
@@ -123,6 +173,7 @@ def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str
     """Return a check that an untimed run on the same inputs gives the same bits, no poison left."""
     signature = signature_of(timed.abi)
     changed = [param.name for param in signature.tensors if param.access == "inout"]
+    partial = {name for name, promise in timed.promises.items() if promise.partial}
 
     def launched(given: Arguments) -> dict[str, object]:
         """What a run leaves, from copies of the tensors that it changes."""
@@ -137,9 +188,12 @@ def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str
             outputs = launched(given)
             return _difference(outputs, launched(given))
         call = bind_call(signature, (), dict(given), device=kernel.device)
-        for owner in call.outputs.values():
+        for name, owner in call.outputs.items():
             assert isinstance(owner, torch.Tensor)
-            owner.view(_raw(owner)).zero_()
+            if name in partial:
+                poison(owner)  # what the timed run found there, too
+            else:
+                owner.view(_raw(owner)).zero_()
         kernel.launch(call, current_stream(timed.device_index))
         return _difference(outputs, call.outputs)
 

@@ -7,22 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import compile_kernel
-from evals.kernel_builds import FILES, request_of
-from evals.kernel_packs import Built, PackedKernel, abi_from_json, abi_to_json, cubin_name, read_pack, write_pack
-from evals.perf.row_kernels import SHAPES, markdown, sizes_of
+from evals.kernel_builds import request_of
+from evals.kernel_packs import (
+    ENTRIES,
+    Built,
+    PackedKernel,
+    abi_from_json,
+    abi_to_json,
+    cubin_name,
+    promises_from_json,
+    promises_to_json,
+    read_pack,
+    write_pack,
+)
+from evals.perf.row_kernels import lowered, markdown, reached, shape_text, statics_of
 
-STATICS = {
-    name: {} if name.startswith("vector_add") else {"H": 130 if name == "per_token_cast_e4m3" else 576}
-    for name in FILES
-}
 
-
-@pytest.mark.parametrize("kernel", FILES)
-def test_a_calling_convention_survives_json(kernel: str) -> None:
-    abi = compile_kernel(request_of(kernel, STATICS[kernel], "sm_90a")).abi
+@pytest.mark.parametrize("kernel", ENTRIES)
+def test_a_calling_convention_and_promises_survive_json(kernel: str) -> None:
+    statics = statics_of(kernel, ENTRIES[kernel].shapes["shown"][1])
+    abi = compile_kernel(request_of(kernel, statics, "sm_90a")).abi
     assert abi is not None
     assert abi_from_json(json.loads(json.dumps(abi_to_json(abi)))) == abi
+    tile = lowered(kernel, statics)
+    rows = promises_to_json(tile.attrs.get("promises", ()))
+    assert promises_from_json(json.loads(json.dumps(rows))) == promises_of(tile)
 
 
 def test_a_pack_reads_back_with_cubins_texts_and_what_came_along(tmp_path: Path) -> None:
@@ -55,7 +66,16 @@ def test_a_benchmark_report_prints_one_line_a_kernel_and_shape() -> None:
     assert "| rms_norm | 8192x7168 | 55.0 | 54.9 to 55.1 | 0.97 | 4270.0 | 110.0 |  | 60 |" in text
 
 
-def test_vectors_hold_as_many_elements_as_the_rows() -> None:
-    for rows, columns in SHAPES:
-        assert sizes_of("vector_add", rows, columns) == {"N": rows * columns}
-        assert sizes_of("rms_norm", rows, columns) == {"T": rows, "H": columns}
+def test_a_shape_is_named_by_its_sizes_in_order() -> None:
+    assert shape_text({"T": 8192, "H": 7168}) == "8192x7168"
+    assert statics_of("rope", {"B": 2, "S": 9, "N": 4, "D": 64}) == {"N": 4, "D": 64}
+
+
+def test_goals_are_of_copy_and_lenient_where_the_cache_plays_a_part() -> None:
+    sizes = {"T": 4096, "V": 131072}
+    assert reached("softmax", sizes, 0.95, 0.0, None)
+    assert not reached("softmax", sizes, 0.94, 0.0, None)
+    assert reached("cross_entropy", sizes, 0.94, 0.0, None)
+    assert reached("softmax", sizes, 0.8, 5.9, 5.0)
+    assert reached("softmax", sizes, 0.8, 21.0, 20.0)
+    assert not reached("softmax", sizes, 0.8, 22.0, 20.0)

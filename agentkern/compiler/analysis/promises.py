@@ -6,8 +6,9 @@ or None; `distinct` with an ignored value or None; `offsets` with their end; `pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
@@ -49,9 +50,14 @@ class Promise:
 
 def promises_of(kernel: Kernel) -> dict[str, Promise]:
     """The promises of each parameter that has some."""
-    found: dict[str, Promise] = {}
     rows = kernel.attrs.get("promises", ())
     assert isinstance(rows, tuple)
+    return promises_in(rows)
+
+
+def promises_in(rows: Iterable[tuple[Any, ...]]) -> dict[str, Promise]:
+    """The promises of each parameter, from rows as a kernel's attributes have them."""
+    found: dict[str, Promise] = {}
     for name, kind, *values in rows:
         before = found.get(str(name), Promise())
         if kind == "values":
