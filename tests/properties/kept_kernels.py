@@ -97,4 +97,14 @@ def narrow_scalar(x: ak.In[ak.f16, T, H], y: ak.Out[ak.f16, T, H], s: ak.f16):
         {"T": 3, "H": 8},
         scalars={"s": "f16"},
     ),
+    Program(
+        "a function of one number for all elements, in the form for usual operands",
+        """
+def function_of_a_number(x: ak.InOut[ak.f32, T]):
+    for t in ak.grid(T):
+        x[t] = x[t] + ak.sigmoid(ak.full((t,), 3.0, ak.f32))
+""",
+        {"T": 9},
+        seed=1001,
+    ),
 )

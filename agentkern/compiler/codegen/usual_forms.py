@@ -44,6 +44,7 @@ def usual_vector(
     )
     varying = [n for n, is_array in zip(names, arrays, strict=True) if is_array]
     kept = " ".join(f"own_{n}[i] = {n}[i];" for n in varying)
+    local = [f"own_{n}" for n in varying] or ["own_result"]
     own = ", ".join(f"own_{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
     body = [
         *condition,
@@ -51,13 +52,13 @@ def usual_vector(
         "  #pragma unroll",
         f"  {each} to[i] = {usual}({', '.join(operands)});",
         "} else {  // seldom: a loop as short as can be, over copies that it may index",
-        *(f"  float own_{n}[{count}];" for n in varying),
+        *(f"  float {name}[{count}];" for name in local),
         "  #pragma unroll",
         f"  {each} {{ {kept} }}",
         "  #pragma unroll 1",
-        f"  {each} own_{varying[0]}[i] = {definition}({own});",
+        f"  {each} {local[0]}[i] = {definition}({own});",
         "  #pragma unroll",
-        f"  {each} to[i] = own_{varying[0]}[i];",
+        f"  {each} to[i] = {local[0]}[i];",
         "}",
         "return is_usual;",
     ]
