@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.passes.rewrite import rewrite
 
 _EFFECTS = frozenset({"reads", "writes"})
-_KEPT = frozenset({"writes", "region"})
 _TRIVIAL = ("broadcast", "reshape", "cast", "transpose")
 
 
@@ -58,19 +58,55 @@ def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[
     return Region(region.args, tuple(kept))
 
 
+def _acts(op: Op) -> bool:
+    """Whether an operation does more than give its results."""
+    if not op.regions:
+        return "writes" in op.spec.traits
+    return any(_acts(inner) for region in op.regions for inner in region.ops)
+
+
 def _used(region: Region, live: set[Value]) -> Region:
     """Drop operations whose results nobody uses."""
     kept: list[Op] = []
     for op in reversed(region.ops):
-        regions: tuple[Region, ...] = tuple([_used(r, live) for r in op.regions]) if op.regions else ()
-        wanted = not live.isdisjoint(op.results) or op.spec.traits & _KEPT or op.spec.name == "yield"
-        if not wanted or (op.name == "grid" and not any(region.ops for region in regions)):
+        if live.isdisjoint(op.results) and not _acts(op) and op.name != "yield":
             continue
-        if op.regions:
+        if op.name in ("loop", "branch"):
+            op = _used_results(op, live)
+        elif op.regions:
+            regions = tuple([_used(r, live) for r in op.regions])
             op = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location)
         live.update(op.operands)
         kept.append(op)
     return Region(region.args, tuple(reversed(kept)))
+
+
+def _used_results(op: Op, live: set[Value]) -> Op:
+    """A loop or a choice with the results that are used, and in it what those need: a loop's from step to step."""
+    parts = loop_parts(op) if op.name == "loop" else None
+    wanted = {k for k, result in enumerate(op.results) if result in live}
+    while True:
+        inner = set(live)
+        regions = tuple([_used(_yielding(region, wanted, len(op.results)), inner) for region in op.regions])
+        more = {k for k, arg in enumerate(parts.args) if arg in inner} - wanted if parts is not None else set[int]()
+        if not more:
+            break
+        wanted |= more
+    live.update(inner)
+    order = sorted(wanted)
+    operands = op.operands
+    if parts is not None:
+        operands = (*parts.limits, *(parts.inits[k] for k in order))
+        args = (parts.block, *(parts.args[k] for k in order))
+        regions = (Region(args, regions[0].ops),)
+    return Op(op.spec, operands, op.attrs, tuple(op.results[k] for k in order), regions, op.location)
+
+
+def _yielding(region: Region, wanted: set[int], count: int) -> Region:
+    """The region, giving only some of its values; what ends a loop stands behind them and stays."""
+    last = region.ops[-1]
+    given = tuple(value for k, value in enumerate(last.operands) if k in wanted or k >= count)
+    return Region(region.args, (*region.ops[:-1], Op(last.spec, given, last.attrs, (), (), last.location)))
 
 
 def share_repeated(kernel: Kernel) -> Kernel:

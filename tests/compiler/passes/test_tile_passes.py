@@ -47,6 +47,36 @@ def test_unused_values_go() -> None:
     assert names(kernel) == ["load", "store"]
 
 
+def loop(*lines: str, stored: str) -> str:
+    """A loop that carries a, b and c."""
+    body = "".join(f"            {line}\n" for line in lines)
+    return (
+        "def k(x: ak.In[ak.f32, N, T], o: ak.Out[ak.f32, T], p: ak.Out[ak.f32, N, T].partial()):\n"
+        "    for t in ak.grid(T):\n"
+        "        p[0:0, t] = 0\n"
+        "        a = b = c = ak.zeros((t,), ak.f32)\n"
+        "        for n in ak.steps(ak.each(N)):\n"
+        f"{body}"
+        f"        o[t] = {stored}\n"
+    )
+
+
+def test_loop_that_nothing_reads_goes() -> None:
+    kernel = after(simplify, loop("a = a + x[n, t]", stored="1.0"))
+    assert "loop" not in names(kernel)
+    kernel = after(simplify, loop("a = a + x[n, t]", "p[n, t] = x[n, t]", stored="1.0"))
+    assert "loop" in names(kernel)
+    assert "add" not in names(kernel)
+
+
+def test_carried_value_goes_where_only_itself_needs_it() -> None:
+    kernel = after(simplify, loop("a = a + x[n, t]", "b = b * 2.0 + x[n, t]", "c = c + b", stored="a"))
+    assert len(ops(kernel, "loop")[0].results) == 1
+    assert "mul" not in names(kernel)
+    kernel = after(simplify, loop("a = a + b", "b = b * 2.0 + c", "c = c + x[n, t]", stored="a"))
+    assert len(ops(kernel, "loop")[0].results) == 3
+
+
 def test_bf16_addition_goes_through_f32() -> None:
     kernel = after(widen_small_floats, grid("bf16", "o[n] = x[n] + y[n]", out="bf16"))
     assert names(kernel) == ["load", "load", "cast", "cast", "add", "cast", "store"]
