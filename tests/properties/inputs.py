@@ -16,8 +16,8 @@ NARROW = ("e4m3", "e5m2")
 _SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-42, 3e38, 65504.0, 0.5, 1.0)
 
 
-def arrays(kernel: Kernel, program: Program) -> dict[str, np.ndarray]:
-    """Inputs of the program's seed; outputs filled with a pattern that must be overwritten."""
+def arrays(kernel: Kernel, program: Program, *, gaps: bool = True) -> dict[str, np.ndarray]:
+    """Inputs of the program's seed; outputs filled with a pattern that must be overwritten. `gaps`: some are strided."""
     rng = np.random.default_rng(program.seed)
     promises = promises_of(kernel)
     found: dict[str, np.ndarray] = {}
@@ -32,7 +32,8 @@ def arrays(kernel: Kernel, program: Program) -> dict[str, np.ndarray]:
         else:
             storage = np.dtype(STORAGE[dtype])
             found[name] = np.full((*shape, storage.itemsize), POISON, np.uint8).view(storage).reshape(shape)
-    return {n: _with_gaps(a) if n in strided(kernel, program) else a for n, a in found.items()}
+    spread = strided(kernel, program) if gaps else ()
+    return {n: _with_gaps(a) if n in spread else a for n, a in found.items()}
 
 
 def strided(kernel: Kernel, program: Program) -> tuple[str, ...]:

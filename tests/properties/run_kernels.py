@@ -63,16 +63,19 @@ class Compiled:
     result: CompileResult
 
 
-def compile_program(program: Program, *, other_schedule: bool = True) -> Compiled | Verdict:
+def compile_program(
+    program: Program, *, other_schedule: bool = True, target: str | None = None, gaps: bool = True
+) -> Compiled | Verdict:
     """Compile for a target and with a schedule that the seed picks among the legal ones."""
-    target = tuple(ARCHITECTURES)[program.seed // 7 % len(ARCHITECTURES)]
+    target = target or tuple(ARCHITECTURES)[program.seed // 7 % len(ARCHITECTURES)]
     request = CompileRequest(
         program.text(), "kernel.py", target=target, dims=program.numbers(), settings=program.settings
     )
     result = compile_kernel(request)
     if result.status == "ok" and result.kernel is not None:
         request = replace(
-            request, variant=fitting_variant(result.kernel, program.sizes, strided(result.kernel, program))
+            request,
+            variant=fitting_variant(result.kernel, program.sizes, strided(result.kernel, program) if gaps else ()),
         )
         found = schedules(result.kernel, request.variant, 6)
         picked = found[program.seed % len(found)] if other_schedule else found[0]
