@@ -88,7 +88,7 @@ def _head(lw: Lowering, node: ast.For, call: ast.Call) -> tuple[tuple[str, ...],
 def _extent(lw: Lowering, node: ast.expr) -> int | Dim:
     match lw.need_one(node):
         case BlockVar(scalar=None) as block:
-            return block.type.current
+            return block.extent
         case Number(int() as number) if not isinstance(number, bool) and number >= 0:
             return number
         case Extent(extent):

@@ -134,3 +134,23 @@ def test_a_helper_that_is_called_for_an_element_has_names_of_its_own():
     text = text_of("p[i, j] = q[i, j] + first(u)[0]").replace("@ak.kernel", helper)
     interpret(accepted(text), {**given, "out": out}, {"T": 5}, {})
     np.testing.assert_array_equal(out, given["s"] + given["w"][0, 0])
+
+
+@pytest.mark.parametrize("length", [0, 2, 7, 30])
+def test_a_loop_runs_over_a_piece_of_a_range(length: int):
+    text = """import agentkern as ak
+
+N = ak.dim("N")
+
+
+@ak.kernel
+def kernel(x: ak.In[ak.f32, N], out: ak.Out[ak.f32, N]):
+    for p in ak.grid(ak.parts(N, 3)):
+        v, w = ak.zeros((p,), ak.f32), x[p]
+        for j in ak.elements(p):
+            v[j] = w[j] * 2.0
+        out[p] = v
+"""
+    x, out = np.arange(length, dtype=np.float32), np.full(length, -1, np.float32)
+    interpret(accepted(text), {"x": x, "out": out}, {"N": length}, {})
+    np.testing.assert_array_equal(out, x * 2)
