@@ -1,4 +1,9 @@
-"""Run many random kernels and cut down what fails: `python -m tests.properties --first 1000 --count 500`."""
+"""Run many random kernels, cut down what fails, and say which operations ran on which element types.
+
+    python -m tests.properties --first 1000 --count 500 [--reduce] [--out failures.py]
+
+`--out` takes each failing kernel as an entry for `kept_kernels.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +17,19 @@ from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import walk
 from agentkern.compiler.ir.types import TileType
 from tests.properties.grammar.kernels import random_program
+from tests.properties.programs import Program
 from tests.properties.reduce_kernels import reduced
 from tests.properties.run_kernels import Verdict, run_batch
 
 
 def main() -> int:
     """Exit code 0 when every program holds."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=100, help="how many seeds")
-    parser.add_argument("--batch", type=int, default=25, help="programs per translation unit")
+    parser.add_argument("--batch", type=int, default=32, help="programs per translation unit")
     parser.add_argument("--reduce", action="store_true", help="cut failing programs down")
+    parser.add_argument("--out", type=Path, help="a file for failing kernels")
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
     details: Counter[str] = Counter()
@@ -37,11 +44,20 @@ def main() -> int:
                 else:
                     details[f"{verdict.outcome}: {verdict.detail}"] += 1
                 if not verdict.holds:
-                    _report(verdict, Path(folder), cut=asked.reduce)
+                    program = _cut(verdict, Path(folder)) if asked.reduce else verdict.program
+                    sys.stdout.write(f"{program.name}: {verdict.outcome}: {verdict.detail}\n{program.text()}")
+                    sys.stdout.write(f"{program.sizes} {program.settings}\n")
+                    if asked.out is not None:
+                        _keep(asked.out, program, verdict)
             sys.stdout.write(f"{seeds.stop}: {dict(outcomes)}\n")
             sys.stdout.flush()
     for detail, count in details.most_common():
         sys.stdout.write(f"{count:5d} {detail}\n")
+    by_name: dict[str, list[str]] = {}
+    for name, dtype in sorted(pairs):
+        by_name.setdefault(name, []).append(f"{dtype} {pairs[name, dtype]}")
+    for name, dtypes in by_name.items():
+        sys.stdout.write(f"{name:14s} {', '.join(dtypes)}\n")
     sys.stdout.write(f"{len(pairs)} pairs of operation and element type ran and agree\n")
     return 0 if all(outcome in ("equal", "unsupported") for outcome in outcomes) else 1
 
@@ -58,12 +74,17 @@ def _operations(verdict: Verdict) -> set[tuple[str, str]]:
     return found
 
 
-def _report(verdict: Verdict, folder: Path, *, cut: bool) -> None:
-    program = verdict.program
-    if cut:
-        program = reduced(program, lambda p: _kind(run_batch([p], folder)[0]) == _kind(verdict))
-    text = f"seed {verdict.program.seed}: {verdict.outcome}: {verdict.detail}\n{program.text()}{program.sizes}\n"
-    sys.stdout.write(text)
+def _cut(verdict: Verdict, folder: Path) -> Program:
+    return reduced(verdict.program, lambda p: _kind(run_batch([p], folder)[0]) == _kind(verdict))
+
+
+def _keep(path: Path, program: Program, verdict: Verdict) -> None:
+    """Add a program to a file as it would stand among those that are kept."""
+    given = {n: v for n, v in vars(program).items() if n not in ("name", "body", "values") and v}
+    rest = "".join(f"        {name}={value!r},\n" for name, value in given.items())
+    said = f"{verdict.outcome}: {verdict.detail}"
+    with path.open("a") as file:
+        file.write(f'    Program(\n        {said!r},\n        """\n{program.body}\n""",\n{rest}    ),\n')
 
 
 def _kind(verdict: Verdict) -> str:

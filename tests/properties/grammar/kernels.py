@@ -55,6 +55,7 @@ RULES: tuple[tuple[Rule, int], ...] = (
     (structure.history, 1),
     (structure.flag, 1),
     (structure.run_time_choice, 2),
+    (structure.element_loop, 2),
 )
 
 
@@ -130,6 +131,8 @@ def _grid(draft: Draft) -> tuple[str, Scope]:
     long = Axis("T", "T", ":", sizes["T"], reducible=True, fixed="T" in statics)
     block_t = Axis("t", "T", "t", sizes["T"], reducible=False, block=True)
     block_h = Axis("h", "H", "h", sizes["H"], reducible=False, block=True)
+    piece = Axis("p", "H", "p", sizes["H"], reducible=True, block=True)
+    n_parts = rng.choice((1, 2, 3, 7))
     block_b = Axis("b", "B", "b", sizes["B"], reducible=False, block=True)
     scope = functools.partial(Scope, draft)
     forms: tuple[Callable[[], tuple[str, Scope]], ...] = (
@@ -143,6 +146,10 @@ def _grid(draft: Draft) -> tuple[str, Scope]:
         lambda: ("for b, t in ak.grid(ak.each(B), T):", scope((block_t, whole), (("b", "B"),))),
         lambda: ("for _ in ak.grid():", scope((long, whole))),
         lambda: ("for t in ak.grid(ak.each(T)):", scope((whole,), (("t", "T"),))),
+        lambda: (
+            f"for t, p in ak.grid(T, ak.parts(H, {n_parts})):",
+            scope((block_t, piece), counts={"p": str(n_parts)}, runs=n_parts),
+        ),
         lambda: ("for b, t in ak.grid(ak.each(B), ak.each(T)):", scope((), (("b", "B"), ("t", "T")))),
     )
     header, found = rng.choice(forms)()

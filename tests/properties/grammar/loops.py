@@ -84,13 +84,14 @@ def _each(scope: Scope, body: Body, dim: str) -> None:
     inner = scope.nested(lead=((name, dim),))
     inner.runs *= scope.draft.sizes[dim]
     bounds = _bounds(scope, dim)
-    inner.partial |= bounds != dim
+    inner.breaks = scope.rng.random() < 0.1
+    inner.partial |= bounds != dim or inner.breaks
     scope.say(f"for {name} in ak.steps(ak.each({bounds})):")
     load(inner)
     body(inner, scope.rng.randint(0, 5))
+    _update(inner, carried)
     if scope.rng.random() < 0.5:
         store(inner, 1)
-    _update(inner, carried)
     _close(scope, inner, carried)
 
 
@@ -104,38 +105,79 @@ def _written(scope: Scope, body: Body, dim: str) -> None:
     inner = scope.nested(axes)
     inner.runs *= -(-scope.draft.sizes[dim] // block)
     inner.counts[axis.shape] = f"ak.cdiv({dim}, {block})"
-    bounds = _bounds(scope, dim)
-    inner.partial |= bounds != dim
+    bounds, limits = _bounds(scope, dim), _limits(scope, carried)
+    inner.breaks = rng.random() < 0.1
+    inner.partial |= bounds != dim or inner.breaks
+    inner.silent |= bool(limits)
     if bounds != dim:
         del inner.counts[axis.shape]
-    scope.say(f"for {axis.shape} in ak.steps({bounds}, block={block}{_limits(scope)}):")
+    scope.say(f"for {axis.shape} in ak.steps({bounds}, block={block}{limits}):")
     load(inner)
     body(inner, rng.randint(0, 6))
+    _update(inner, carried, axis)
     if rng.random() < 0.5:
         store(inner, 1)
-    _update(inner, carried, axis)
     _close(scope, inner, carried)
 
 
-def _limits(scope: Scope) -> str:
-    return ""
+def _limits(scope: Scope, carried: list[Value]) -> str:
+    """`until=` and `since=`, of all rows or of each."""
+    rng = scope.rng
+    leading = {value.axes[0] if value.axes else None for value in carried}
+    found = ""
+    for name in ("until", "since"):
+        if rng.random() < 0.85:
+            continue
+        scalars = [v.name for v in scope.values if v.axes == () and v.dtype in ("i32", "i64", "i16", "u8")]
+        rows = [
+            v.name
+            for v in scope.values
+            if len(v.axes) == 1 and leading == {v.axes[0]} and v.dtype in ("i32", "i64", "i16", "u8")
+        ]
+        found += f", {name}={rng.choice([*scalars, *rows, *rows, '3', 'N'])}"
+    return found
 
 
 def _update(inner: Scope, carried: list[Value], axis: Axis | None = None) -> None:
     """Rebind what is carried to something of the step."""
     rng = inner.rng
+    old = {v.name for v in carried} | inner.outer
     for value in carried:
         if axis is not None:
             _reduced(inner, value.dtype, axis)
         found = [v for v in inner.values if v.dtype == value.dtype and joined(v.axes, value.axes) == value.axes]
-        other = rng.choice(found)
-        if len(other.axes) > len(value.axes):
-            other = value
+        found = [v for v in found if len(v.axes) <= len(value.axes)]
+        fresh = [v for v in found if v.name not in old] or _read(inner, value, axis) or found
+        other = rng.choice(fresh if rng.random() < 0.8 else found)
         forms = _UPDATES if value.dtype in FLOATS else _INTEGER_UPDATES
         text = rng.choice(forms).format(value.name, other.name)
         if text == other.name and other.axes != value.axes:
             text = f"{value.name} + {other.name}"
         inner.add(text, value.dtype, value.axes, into=value.name)
+        if inner.breaks and rng.random() < 0.5:
+            _break(inner)
+
+
+def _read(inner: Scope, value: Value, axis: Axis | None) -> list[Value]:
+    """A tensor of the step, of a carried value's type, reduced over the step."""
+    axes = (*value.axes, axis) if axis is not None else value.axes
+    dims = [*(dim for _, dim in inner.lead), *(a.dim for a in axes)]
+    subscripts = [*(text for text, _ in inner.lead), *(a.subscript for a in axes)]
+    name = inner.draft.tensor("x", value.dtype, dims or ["1"])
+    read = inner.add(f"{name}[{', '.join(subscripts) or '0'}]", value.dtype, axes)
+    if read is not None and axis is not None:
+        operation = inner.rng.choice(("sum", "max", "min", "prod"))
+        read = inner.add(f"ak.{operation}({read.name}, axis={len(axes) - 1})", value.dtype, value.axes)
+    return [] if read is None else [read]
+
+
+def _break(inner: Scope) -> None:
+    """End the loop on a scalar of the step."""
+    scalars = [v for v in inner.values if v.axes == () and v.dtype in (*FLOATS, *INTEGERS)]
+    if scalars:
+        scalar = inner.rng.choice(scalars)
+        inner.say(f"if {scalar.name} > {numbers(scalar.dtype, inner.rng)}:")
+        inner.say("    break")
 
 
 def _reduced(inner: Scope, dtype: str, axis: Axis) -> None:

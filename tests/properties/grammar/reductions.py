@@ -79,7 +79,11 @@ def order(scope: Scope) -> None:
     if not known(name):
         return
     a = scope.pick((*FLOATS, *INTEGERS) if name in ("topk", "sort") else INTEGERS, rank=1)
-    axes = [k for k in _reducible(a) if a is not None and a.axes[k].fixed and 0 < a.axes[k].extent <= 1025]
+    axes = [
+        k
+        for k in _reducible(a)
+        if a is not None and a.axes[k].fixed and 0 < a.axes[k].extent <= (1025 if name == "topk" else 256)
+    ]
     if a is None or not axes:
         return
     k = rng.choice(axes)

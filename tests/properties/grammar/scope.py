@@ -118,6 +118,9 @@ class Scope:
     depth: int = 0
     partial: bool = False
     runs: int = 1
+    outer: frozenset[str] = frozenset()
+    breaks: bool = False
+    silent: bool = False
 
     @property
     def rng(self) -> random.Random:
@@ -182,6 +185,8 @@ class Scope:
             self.depth + 1,
             self.partial,
             self.runs,
+            frozenset(v.name for v in self.values),
+            silent=self.silent,
         )
 
 

@@ -11,7 +11,7 @@ def store(scope: Scope, number: int) -> int:
     """Write so many values in sight, late ones first; how many were written."""
     done = 0
     for value in reversed(scope.values):
-        if done == number:
+        if done == number or scope.silent:
             break
         if value.name[0] == "v" and _store(scope, value):
             done += 1
@@ -28,6 +28,8 @@ def _store(scope: Scope, value: Value) -> bool:
     if not scope.dims():
         return False
     if scope.is_full(value):
+        if rng.random() < 0.06 and _combined(scope, value):
+            return True
         kind = rng.random()
         form = _masked if kind < 0.12 else _pieces if kind < 0.2 else _scattered if kind < 0.3 else _window
         if kind >= 0.36 or not form(scope, value):
@@ -120,9 +122,9 @@ def _pieces(scope: Scope, value: Value) -> bool:
 
 def _window(scope: Scope, value: Value) -> bool:
     """Every second element of a block's axis, and those between."""
-    blocks = [k for k, axis in enumerate(scope.axes) if axis.block]
+    blocks = [k for k, axis in enumerate(scope.axes) if axis.block and axis.shape != "p"]
     if not blocks:
-        return False
+        return False  # that windows of pieces are apart is not shown yet
     k = scope.rng.choice(blocks) + len(scope.lead)
     dims, subscripts = list(scope.dims()), list(scope.subscripts())
     t = subscripts[k]
@@ -153,4 +155,27 @@ def _scattered(scope: Scope, value: Value) -> bool:
     if at < len(scope.axes) - 1:
         condition = f"({condition})[{spread}]"
     scope.say(f"ak.store({name}[{', '.join(subscripts)}], {value.name}, where={condition})")
+    return True
+
+
+def _combined(scope: Scope, value: Value) -> bool:
+    """Added to elements of a tensor that others add to as well, or the extreme of both."""
+    rng, draft = scope.rng, scope.draft
+    if value.dtype not in ("i32", "u32", "i64", "u64") or not scope.axes or value.axes != scope.axes:
+        return False
+    operation = rng.choice(("atomic_add", "atomic_max", "atomic_min"))
+    at = rng.randrange(len(scope.axes))
+    axis = scope.axes[at]
+    index = draft.tensor("i", rng.choice(_INDICES), (axis.dim,), promise=".values(0, N, ignore=-1)")
+    rows = scope.add(f"{index}[{axis.subscript}]", "i32", (axis,))
+    assert rows is not None
+    scope.values.pop()  # its element type is the tensor's
+    dims, subscripts = list(scope.dims()), list(scope.subscripts())
+    k = at + len(scope.lead)
+    dims[k], subscripts[k] = "N", rows.name
+    name = draft.tensor("r", value.dtype, dims, "InOut")
+    condition = f"({rows.name} >= 0)"
+    if at < len(scope.axes) - 1:
+        condition += f"[{', '.join([':', *('None' for _ in scope.axes[at + 1 :])])}]"
+    scope.say(f"ak.{operation}({name}[{', '.join(subscripts)}], {value.name}, where={condition})")
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.properties.grammar.scope import FLOATS, INTEGERS, Scope, Value, joined, numbers
+from tests.properties.grammar.scope import FLOATS, INTEGERS, Scope, Value, joined, numbers, shape_text
 
 _FLOAT_BODIES = ("a * b + a", "ak.maximum(a, b) - a", "(a + b) * 0.5", "ak.where(a < b, a, -b)", "a / (b * b + 1.0)")
 _INTEGER_BODIES = ("a * b + a", "ak.maximum(a, b) - a", "(a ^ b) + 3", "ak.where(a < b, a, b)")
@@ -115,7 +115,7 @@ def run_time_choice(scope: Scope) -> None:
     """A branch by a scalar of the run."""
     rng, draft = scope.rng, scope.draft
     pair = _two(scope)
-    if pair is None or not CHOICES:
+    if pair is None:
         return
     a, b = pair
     axes = joined(a.axes, b.axes)
@@ -139,5 +139,31 @@ def run_time_choice(scope: Scope) -> None:
         scope.say(f"    {result.name} = {_named(scope, result, b)}")
 
 
-CHOICES = False
-"""Whether the language has `if` on a scalar of the run."""
+def element_loop(scope: Scope) -> None:
+    """A tile made element by element, which reads others at its own place, at parts of it, or at fixed places."""
+    rng = scope.rng
+    a = scope.pick((*FLOATS, *INTEGERS), rank=1)
+    if a is None or len(a.axes) > 3 or len(set(a.axes)) < len(a.axes):
+        return
+    names = [scope.draft.fresh("j") for _ in a.axes]
+    at = ", ".join(names)
+    terms = [f"{a.name}[{at}]"]
+    for other in (scope.partner(a), scope.partner(a)):
+        if all(axis in a.axes for axis in other.axes) and other.axes:
+            terms.append(f"{other.name}[{', '.join(names[a.axes.index(axis)] for axis in other.axes)}]")
+    k = rng.randrange(len(a.axes))
+    n = a.axes[k].extent
+    if a.axes[k].fixed and n > 1:
+        form = rng.choice((f"{names[k]} // 2", f"{names[k]} % {rng.randrange(1, n + 1)}", "0", str(n - 1)))
+        terms.append(f"{a.name}[{', '.join(form if j == k else name for j, name in enumerate(names))}]")
+    rng.shuffle(terms)
+    shapes = ", ".join(axis.shape for axis in a.axes)
+    result = scope.add(f"ak.full({shape_text(a.axes)}, {numbers(a.dtype, rng)}, ak.{a.dtype})", a.dtype, a.axes)
+    if result is None:
+        return
+    text = rng.choice(("{0} * {1}", "{0} + {1}", "ak.maximum({0}, {1})", "ak.where({0} < {1}, {0}, {1})"))
+    text = text.format(terms[0], terms[-1])
+    if rng.random() < 0.3:
+        text = f"{result.name}[{at}] + {text}"
+    scope.say(f"for {at} in ak.elements({shapes}):")
+    scope.say(f"    {result.name}[{at}] = {text}")
