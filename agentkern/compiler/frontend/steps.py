@@ -24,7 +24,7 @@ from agentkern.compiler.frontend.ranges import block_size, callee_is
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.values import BlockVar, Extent, Number, Tile, describe
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Region, Value
+from agentkern.compiler.ir.core import Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.loop_ops import high_name, low_name
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -162,18 +162,22 @@ def _run_body(lw: Lowering, node: ast.For, runs: Tile | None) -> Tile | None:
     if runs is None:
         return run_with_breaks(lw, node.body)
     if runs.shape:
+        stop = run_with_breaks(lw, node.body)
         _refuse_stores(lw, node)
-        return run_with_breaks(lw, node.body)
+        return stop
     names = assigned_names(node.body)
     return choose(lw, node.iter, runs, (lambda: run_with_breaks(lw, node.body), lambda: None), names)
 
 
 def _refuse_stores(lw: Lowering, node: ast.For) -> None:
     """A store would have to leave out the rows that do not run. Errors: AK604."""
-    for child in (inner for statement in node.body for inner in ast.walk(statement)):
-        if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):
-            instead = "store behind the loop, or give `until=` and `since=` scalars"
-            lw.fail("AK604", child, what="a store in a loop whose rows run different steps", instead=instead)
+    writes = [op for op in walk(lw.builder.ops) if "writes" in op.spec.traits]
+    if not writes:
+        return
+    places = (inner for statement in node.body for inner in ast.walk(statement) if isinstance(inner, ast.expr))
+    here = next((place for place in places if lw.source.location(place) == writes[0].location), node.iter)
+    instead = "store behind the loop, or give `until=` and `since=` scalars"
+    lw.fail("AK604", here, what="a store in a loop whose rows run different steps", instead=instead)
 
 
 def _yields(lw: Lowering, carried: tuple[Carried, ...], node: ast.For) -> list[Value] | None:

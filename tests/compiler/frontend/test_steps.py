@@ -142,6 +142,8 @@ LIMITS = [
     ("for k in ak.steps(N, block=8):\n    acc = acc + 1.0\n    if c:\n        break", ["AK206"]),
     ("for k in ak.steps(N, block=8):\n    acc = acc + 1.0\n    break", ["AK105"]),
     ("for k in ak.steps(N, block=8, until=t.index):\n    out[t] = acc", ["AK604"]),
+    ("for k in ak.steps(N, block=8, until=t.index):\n    ak.store(out[t], acc)", ["AK604"]),
+    ("for k in ak.steps(N, block=8, until=t.index):\n    for j in ak.steps(3, block=1):\n        out[t] = acc", ["AK604"]),
     ("if c > 0:\n    acc = acc[:, None]", ["AK421"]),
     ("if c > 0:\n    y = acc + 1.0\nacc = y", ["AK201"]),
     ("if c > 0:\n    y = 1.0\nelse:\n    y = 2.0\nacc = acc + y", ["AK420"]),
@@ -155,6 +157,7 @@ def test_what_runs_is_said_by_a_scalar_or_by_rows(loop: str, expected: list[str]
 
 
 RUNS = [
+    "for k in ak.steps(N, block=8, until=t.index):\n    for i in ak.elements(t):\n        acc[i] = acc[i] + 1.0",
     "for k in ak.steps(N, block=8, until=t.index + 1, since=c):\n    acc = acc + ak.sum(x[t, k], axis=1)",
     "for k in ak.steps(ak.each(N)):\n    acc = acc + x[t, k]\n    if c > 3:\n        break\n    acc = acc * 2.0",
     "for k in ak.steps(ak.each(N)):\n    if False:\n        break\n    acc = acc * 2.0",
@@ -165,6 +168,14 @@ RUNS = [
 @pytest.mark.parametrize("loop", RUNS)
 def test_a_limited_loop_is_accepted(loop: str):
     loop_of(text_with(loop))
+
+
+def test_a_helper_may_not_store_for_rows_that_run_different_steps():
+    helper = "@ak.inline\ndef put(y, t, v):\n    y[t] = v\n\n\n@ak.kernel"
+    text = text_with("for k in ak.steps(N, block=8, until=t.index):\n    put(out, t, acc)")
+    assert codes(lower(text.replace("@ak.kernel", helper))) == ["AK604"]
+    text = text_with("for k in ak.steps(N, block=8, until=3):\n    put(out, t, acc)")
+    accepted(text.replace("@ak.kernel", helper))
 
 
 def test_a_choice_merges_names_that_both_branches_bind():
