@@ -143,7 +143,10 @@ LIMITS = [
     ("for k in ak.steps(N, block=8):\n    acc = acc + 1.0\n    break", ["AK105"]),
     ("for k in ak.steps(N, block=8, until=t.index):\n    out[t] = acc", ["AK604"]),
     ("for k in ak.steps(N, block=8, until=t.index):\n    ak.store(out[t], acc)", ["AK604"]),
-    ("for k in ak.steps(N, block=8, until=t.index):\n    for j in ak.steps(3, block=1):\n        out[t] = acc", ["AK604"]),
+    (
+        "for k in ak.steps(N, block=8, until=t.index):\n    for j in ak.steps(3, block=1):\n        out[t] = acc",
+        ["AK604"],
+    ),
     ("if c > 0:\n    acc = acc[:, None]", ["AK421"]),
     ("if c > 0:\n    y = acc + 1.0\nacc = y", ["AK201"]),
     ("if c > 0:\n    y = 1.0\nelse:\n    y = 2.0\nacc = acc + y", ["AK420"]),
