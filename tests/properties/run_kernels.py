@@ -148,7 +148,7 @@ def _compare(made: Compiled, module: SimulatorModule) -> Verdict:
     expected, got = arrays(kernel, program), arrays(kernel, program)
     interpret(kernel, expected, program.sizes, program.scalar_values())
     orders = (ThreadOrder.FORWARD, *ThreadOrder)
-    options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed)
+    options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed, time_limit_s=600.0)
     try:
         reports = simulate(abi, module, got, program.sizes, program.scalar_values(), options)
     except LaunchError as bug:
