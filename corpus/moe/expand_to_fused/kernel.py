@@ -15,7 +15,9 @@ def expand_to_fused(
 ):
     """Copy row t of x to the K rows of out that position[t] names, -1 for none; rows without an expert become 0."""
     for p in ak.grid(P):
-        ak.store(out[p, :], 0, where=(expert[p] < 0)[:, None])
+        unused = (expert[p] < 0)[:, None]
+        for h in ak.steps(H):
+            ak.store(out[p, h], 0, where=unused)
     for t in ak.grid(T):
         row = x[t, :]
         for k in range(K):
