@@ -363,6 +363,16 @@ def k(x: ak.InOut[ak.f32,T,N], n: ak.In[ak.i32,T], o: ak.Out[ak.f32,T]):
 """,
         [({}, {"T": 40, "N": 17})],
     ),
+    "static_axis_in_free_steps": (
+        """\
+def k(x: ak.In[ak.bf16,T], o: ak.Out[ak.bf16,T,H]):
+    for t in ak.grid(T):
+        for h in ak.steps(H):
+            ak.store(o[t,h], 0)
+            ak.store(o[t,h], x[t][:,None], where=(x[t] > 0)[:,None])
+""",
+        [({"H": h}, {"T": 5}) for h in (0, 1, 64, 65, 256, 576)],
+    ),
     "matrix_rows": (
         """\
 def k(x: ak.In[ak.f32,N,4,4], o: ak.Out[ak.f32,N,4,4]):

@@ -4,7 +4,7 @@ import pytest
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.driver import legalise
-from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.ir.verifier import verify_kernel
 from agentkern.compiler.layout.layout import parse_layout
@@ -58,6 +58,19 @@ def test_independent_reductions_share_one_walk() -> None:
 
 def test_run_time_row_is_streamed() -> None:
     assert len(ops(streamed(DYNAMIC), "stream")) == 3
+
+
+@pytest.mark.parametrize(("extent", "guarded"), [(7168, False), (7169, True)])
+def test_steps_of_a_static_axis_are_guarded_only_where_the_last_is_short(extent: int, guarded: bool) -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, T], o: ak.Out[ak.f32, T, H]):\n    for t in ak.grid(ak.each(T)):\n"
+        "        for h in ak.steps(H):\n            o[t, h] = x[t]\n"
+    )
+    kernel = legalise(tile(body, H=extent))
+    schedule = default_schedule(kernel, Variant())
+    lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
+    names = {value.name for op in walk(lowered.body) for value in op.results}
+    assert ("h_count" in names) == guarded
 
 
 def test_two_axes_too_long_are_unsupported_with_a_hint() -> None:

@@ -138,8 +138,9 @@ class FunctionLowering:
             start.name = f"{name}_start"
         start = self.index.add(start, base)
         limit: int | Value = tile
-        # a block that runs has an index: one of a single index is whole
-        if tile > 1 and not isinstance(type_.current, int):
+        # a block that runs has an index: one of a single index is whole; so are all that a static extent is made of
+        made_of_whole = isinstance(type_.length, int) and type_.length % tile == 0
+        if tile > 1 and not made_of_whole and not isinstance(type_.current, int):
             rest = self.index.subtract(self.extent(type_.extent), start)
             limit = self.index.minimum(rest, tile)
             if isinstance(limit, Value):
