@@ -38,7 +38,7 @@ class Access:
     """One load or store. `axes` has one entry per axis of the tensor.
 
     It touches what `condition` holds for. `elements` are the forms of tiles of indices by axis of the tensor, their
-    symbols bound to axes of the access' tile.
+    symbols bound to axes of the access' tile. `choices` are the conditions of the regions it stands in, and which side.
     """
 
     op: Op
@@ -46,6 +46,7 @@ class Access:
     axes: tuple[AxisIndex, ...]
     condition: Condition = ALWAYS
     elements: tuple[Form | None, ...] = ()
+    choices: tuple[tuple[Value, bool], ...] = ()
 
     @property
     def masked(self) -> bool:
@@ -80,6 +81,7 @@ class Scope:
 
     `conditional` holds accesses inside a choice between regions, which may not run. `loops` gives each operation the
     blocks of the loops around it, outermost first. `inner` are blocks that exist besides, whichever they are.
+    `conditions` holds what the choices around an operation say where it runs.
     """
 
     grid: Op | None
@@ -91,6 +93,7 @@ class Scope:
     by_op: Mapping[Op, Access] = field(default_factory=dict)
     loops: Mapping[Op, tuple[BlockType, ...]] = field(default_factory=dict)
     inner: tuple[BlockType, ...] = ()
+    conditions: Mapping[Op, Condition] = field(default_factory=dict)
 
     @property
     def present(self) -> tuple[BlockType, ...]:
@@ -239,21 +242,28 @@ class _Collector:
         self.conditional: list[Access] = []
         self.ops: list[Op] = []
         self.loops: dict[Op, tuple[BlockType, ...]] = {}
+        self.conditions: dict[Op, Condition] = {}
+        self.condition = ALWAYS
+        self.choices: tuple[tuple[Value, bool], ...] = ()
 
     def walk(self, ops: Sequence[Op], *, nested: bool, around: tuple[BlockType, ...] = ()) -> None:
         for op in ops:
             self.ops.append(op)
             if around:
                 self.loops[op] = around
+            if self.condition is not ALWAYS:
+                self.conditions[op] = self.condition
             if op.name in FIXED_OPERANDS:
-                access = access_of(op, self.forms)
+                access = self._chosen(access_of(op, self.forms))
                 self.accesses.append(access)
                 if nested:
                     self.conditional.append(access)
             self.forms.visit(op)
             if op.name == "loop":
-                block = self.forms.enter_loop(op)
-                self.walk(op.regions[0].ops, nested=nested or bool(op.attrs.get("breaks")), around=(*around, block))
+                self._loop(op, nested=nested, around=around)
+                continue
+            if op.name == "branch":
+                self._branch(op, around)
                 continue
             for region in op.regions:
                 for arg in region.args:
@@ -261,10 +271,36 @@ class _Collector:
                         self.forms.enter(arg.type)
                 self.walk(region.ops, nested=True, around=around)
 
+    def _loop(self, op: Op, *, nested: bool, around: tuple[BlockType, ...]) -> None:
+        """Walk a loop's body; whether an earlier step has ended the loop is not understood."""
+        outer, breaks = self.condition, bool(op.attrs.get("breaks"))
+        block = self.forms.enter_loop(op)
+        self.condition = outer.also(Condition(complete=False)) if breaks else outer
+        self.walk(op.regions[0].ops, nested=nested or breaks, around=(*around, block))
+        self.condition = outer
+
+    def _branch(self, op: Op, around: tuple[BlockType, ...]) -> None:
+        """Walk both sides of a choice, each under what its condition says there."""
+        outer = (self.condition, self.choices)
+        state = ElementForms(self.forms)
+        for region, holds in zip(op.regions, (True, False), strict=True):
+            self.condition = outer[0].also(state.condition(op.operands[0], holds=holds))
+            self.choices = (*outer[1], (op.operands[0], holds))
+            self.walk(region.ops, nested=True, around=around)
+            self.condition, self.choices = outer
+
+    def _chosen(self, access: Access) -> Access:
+        """An access that touches only what the choices around it let run."""
+        if self.condition is ALWAYS:
+            return access
+        indices = [index.low for index in access.axes if index.kind == "scalar"]
+        condition = _with_promises(access.condition.also(self.condition), indices, self.forms)
+        return replace(access, condition=condition, choices=self.choices)
+
     def scope(self, grid: Op | None, blocks: tuple[BlockType, ...]) -> Scope:
         found = (tuple(self.accesses), frozenset(self.conditional), tuple(self.ops))
         by_op = {access.op: access for access in self.accesses}
-        return Scope(grid, blocks, *found, self.forms, by_op, self.loops)
+        return Scope(grid, blocks, *found, self.forms, by_op, self.loops, conditions=self.conditions)
 
 
 def _grid_scope(grid: Op, outer: IndexForms) -> Scope:

@@ -39,6 +39,11 @@ class Condition:
         """The condition with other symbols."""
         return Condition(tuple(map(names, self.nonnegative)), tuple(map(names, self.nonzero)), self.complete)
 
+    def also(self, other: Condition) -> Condition:
+        """Both conditions."""
+        both = (self.nonnegative + other.nonnegative, self.nonzero + other.nonzero)
+        return Condition(*both, self.complete and other.complete)
+
 
 ALWAYS = Condition()
 
@@ -115,24 +120,25 @@ class ElementForms:
             new.append(f"{axes.get(axis, '')}{plus}{offset}")
         return self.bound(base, ".".join(new) if any(new) else "")
 
-    def condition(self, value: Value, depth: int = MAX_DEPTH) -> Condition:
-        """What a mask's element says where it holds, in the axes of the mask."""
+    def condition(self, value: Value, depth: int = MAX_DEPTH, *, holds: bool = True) -> Condition:
+        """What a mask's element says where it holds, or where it does not, in the axes of the mask."""
         op = self.forms.makers.get(value)
         if op is None or not depth:
             return Condition(complete=False)
         if op.name == "constant":
-            return Condition((0 if op.attrs["value"] else -1,))
-        if op.name == "and":
-            a, b = (self.condition(v, depth - 1) for v in op.operands)
-            return Condition(a.nonnegative + b.nonnegative, a.nonzero + b.nonzero, a.complete and b.complete)
+            return Condition((0 if op.attrs["value"] == holds else -1,))
+        if op.name == "not":
+            return self.condition(op.operands[0], depth - 1, holds=not holds)
+        if op.name == ("and" if holds else "or"):
+            a, b = (self.condition(v, depth - 1, holds=holds) for v in op.operands)
+            return a.also(b)
         moved = moved_axes(op)
         if moved is not None:
-            return self.condition(op.operands[0], depth - 1).renamed(lambda form: self.moved(form, moved))
-        inner = self.forms.makers.get(op.operands[0]) if op.name == "not" else op
-        name = op.name if inner is op else NEGATED.get(inner.name, "") if inner is not None else ""
-        if inner is None or name not in NEGATED or not all(_is_integer(v) for v in inner.operands):
+            inner = self.condition(op.operands[0], depth - 1, holds=holds)
+            return inner.renamed(lambda form: self.moved(form, moved))
+        if op.name not in NEGATED or not all(_is_integer(v) for v in op.operands):
             return Condition(complete=False)
-        return _compared(name, *(self.form(v) for v in inner.operands))
+        return _compared(op.name if holds else NEGATED[op.name], *(self.form(v) for v in op.operands))
 
 
 def _compared(name: str, a: Form, b: Form) -> Condition:

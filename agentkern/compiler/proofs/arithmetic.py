@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
+from agentkern.compiler.analysis.element_forms import ALWAYS, Condition
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.ir import dims
@@ -14,6 +15,7 @@ from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.dims import Dim, FloorDiv
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.bounds import conditions
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Form,
@@ -48,8 +50,9 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     operator = DIVISIONS[op.name]
     statement = f"the divisor{f' `{divisor.name}`' if divisor.name else ''} of `{operator}` is never 0"
     form = scope.forms.form(divisor)
-    known = scope.forms.facts.positive(block.length for block in scope.blocks)
-    shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form))
+    runs = scope.conditions.get(op, ALWAYS)
+    known = scope.forms.facts.positive(block.length for block in scope.blocks).assuming(runs.nonnegative)
+    shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form, runs))
     shown = shown or _replaces_zero(facts, scope, divisor)
     if form is None:
         return Obligation("division", statement, op.location, shown=shown, access=operator)
@@ -61,7 +64,9 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
         cases=(
             Case(
                 lambda: make_violation(
-                    [*size_unknowns(facts), *scope_unknowns(scope)], equal(form, 0), scope.forms.data
+                    [*size_unknowns(facts), *scope_unknowns(scope)],
+                    [*equal(form, 0), *conditions(runs)],
+                    scope.forms.data,
                 ),
                 lambda values: _describe(facts, scope, values, f"the divisor of `{operator}` is 0"),
             ),
@@ -97,7 +102,9 @@ def _is_same(makers: Mapping[Value, Op], a: Value, b: Value) -> bool:
     return tensor.access == "in" and left.operands == right.operands and left.attrs == right.attrs
 
 
-def _is_nonzero(facts: Facts, form: Form) -> bool:
+def _is_nonzero(facts: Facts, form: Form, runs: Condition = ALWAYS) -> bool:
+    if form in runs.nonzero or dims.mul(form, -1) in runs.nonzero:
+        return True
     return facts.nonnegative(dims.add(form, -1)) or facts.nonnegative(dims.add(dims.mul(form, -1), -1))
 
 

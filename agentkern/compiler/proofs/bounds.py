@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.analysis.element_forms import Condition
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.ir import dims
 from agentkern.compiler.proofs import wording
@@ -114,17 +115,17 @@ def _violation(facts: KernelFacts, scope: Scope, access: Access, axis: int) -> V
         if other != axis and index.kind == "range":
             clauses.append((less(index.low, index.high),))
     clauses += _outside(access.axes[axis], access.type.shape[axis])
-    clauses += conditions(access)
+    clauses += conditions(access.condition)
     index = access.axes[axis]
     shown = (access.type.shape[axis], index.low, index.high)
     return make_violation([*size_unknowns(facts), *scope_unknowns(scope)], clauses, scope.forms.data, shown)
 
 
-def conditions(access: Access) -> list[Clause]:
-    """That an access touches an element; a part of its condition that is not understood counts as data."""
-    found: list[Clause] = [(form,) for form in access.condition.nonnegative]
-    found += [(less(form, 0), less(0, form)) for form in access.condition.nonzero]
-    return found if access.condition.complete else [*found, (dims.symbol("#mask"),)]
+def conditions(condition: Condition) -> list[Clause]:
+    """That a condition holds; a part of it that is not understood counts as data."""
+    found: list[Clause] = [(form,) for form in condition.nonnegative]
+    found += [(less(form, 0), less(0, form)) for form in condition.nonzero]
+    return found if condition.complete else [*found, (dims.symbol("#mask"),)]
 
 
 def _outside(index: AxisIndex, extent: Form) -> list[Clause]:

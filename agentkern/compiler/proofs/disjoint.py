@@ -70,7 +70,7 @@ def _distinct(accesses: list[Access]) -> list[Access]:
 
 
 def _subscript(access: Access) -> tuple[object, ...]:
-    what = (access.op.name, access.op.attrs.get("kind"))
+    what = (access.op.name, access.op.attrs.get("kind"), access.choices)
     return (access.tensor, what, access.op.attrs["index"], *access.op.operands[2 if access.writes else 1 :])
 
 
@@ -163,8 +163,8 @@ def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, 
         if "data" in (a.kind, b.kind):
             data.append(f"@{axis}")
         clauses += _holds(a, place, {}) + _holds(b, place, marks)
-    clauses += conditions(first)
-    clauses += [tuple(dims.substitute(member, marks) for member in clause) for clause in conditions(second)]
+    clauses += conditions(first.condition)
+    clauses += [tuple(dims.substitute(member, marks) for member in clause) for clause in conditions(second.condition)]
     if other_block:
         clauses.append(_differ(scope, marks))
     return make_violation(unknowns, clauses, data)

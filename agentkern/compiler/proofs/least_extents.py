@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from agentkern.compiler.analysis.accesses import KernelFacts, Scope
+from agentkern.compiler.analysis.element_forms import ALWAYS
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.order_ops import ARGUMENTS
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.proofs import wording
+from agentkern.compiler.proofs.bounds import conditions
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import Form, make_violation, scope_unknowns, size_unknowns
 
@@ -39,7 +41,8 @@ def _obligation(facts: KernelFacts, scope: Scope, op: Op, axis: int, least: int)
     type_ = op.operands[0].type
     assert isinstance(type_, TileType)
     extent: Form = type_.shape[axis]
-    known = scope.forms.facts.positive(block.length for block in scope.blocks)
+    runs = scope.conditions.get(op, ALWAYS)
+    known = scope.forms.facts.positive(block.length for block in scope.blocks).assuming(runs.nonnegative)
     missing = dims.add(least - 1, dims.mul(extent, -1))
     many = "an element" if least == 1 else f"{least} elements"
 
@@ -60,7 +63,10 @@ def _obligation(facts: KernelFacts, scope: Scope, op: Op, axis: int, least: int)
         cases=(
             Case(
                 lambda: make_violation(
-                    [*size_unknowns(facts), *scope_unknowns(scope)], ((missing,),), scope.forms.data, (extent,)
+                    [*size_unknowns(facts), *scope_unknowns(scope)],
+                    [(missing,), *conditions(runs)],
+                    scope.forms.data,
+                    (extent,),
                 ),
                 describe,
             ),
