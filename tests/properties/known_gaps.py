@@ -1,0 +1,104 @@
+"""Right kernels that the compiler does not take yet, cut down from random ones, with what it says. Data only.
+
+One that is taken from here on moves to `kept_kernels.py`.
+"""
+
+from __future__ import annotations
+
+from tests.properties.programs import Program
+
+GAPS: tuple[tuple[str, Program], ...] = (
+    (
+        "AK610",
+        Program(
+            "`copysign` of a narrow float",
+            """
+def narrow_copysign(x: ak.In[ak.bf16, T], y: ak.Out[ak.bf16, T]):
+    for t in ak.grid(T):
+        y[t] = ak.copysign(x[t], x[t])
+""",
+            {"T": 5},
+        ),
+    ),
+    (
+        "AK610",
+        Program(
+            "a wide integer to a narrow float, which is not the same as through f32",
+            """
+def wide_integer_to_bf16(x: ak.In[ak.i32, T], y: ak.Out[ak.bf16, T]):
+    for t in ak.grid(T):
+        y[t] = x[t].to(ak.bf16)
+""",
+            {"T": 5},
+        ),
+    ),
+    (
+        "AK610",
+        Program(
+            "arithmetic of f64",
+            """
+def double_addition(x: ak.In[ak.f64, T], y: ak.Out[ak.f64, T]):
+    for t in ak.grid(T):
+        y[t] = x[t] + x[t]
+""",
+            {"T": 5},
+        ),
+    ),
+    (
+        "AK610",
+        Program(
+            "a narrow float from e5m2 that no arithmetic in f32 rounds",
+            """
+def unrounded_power(x: ak.In[ak.e5m2, T], y: ak.Out[ak.f16, T]):
+    for t in ak.grid(T):
+        y[t] = x[t].to(ak.f16) ** 1
+""",
+            {"T": 5},
+        ),
+    ),
+    (
+        "AK610",
+        Program(
+            "a row of run-time length that a loop carries",
+            """
+def long_carried(x: ak.In[ak.i32, N, T, H], y: ak.Out[ak.i32, T, H]):
+    for t in ak.grid(T):
+        v = ak.full((t, H), 0, ak.i32)
+        for k in ak.steps(ak.each(N)):
+            v = v + x[k, t, :]
+        y[t, :] = v
+""",
+            {"T": 5, "H": 9, "N": 3},
+            frozenset(),
+        ),
+    ),
+    (
+        "AK321",
+        Program(
+            "windows of different pieces are apart",
+            """
+def piece_windows(x: ak.In[ak.i32, N], y: ak.Out[ak.i32, 2 * N]):
+    for p in ak.grid(ak.parts(N, 3)):
+        y[2 * p] = x[p]
+        y[2 * p + 1] = x[p]
+""",
+            {"N": 9},
+        ),
+    ),
+    (
+        "AK604",
+        Program(
+            "a store for the rows that run a step",
+            """
+def limited_store(x: ak.In[ak.i32, T, N], y: ak.Out[ak.i32, T, N].partial(), z: ak.Out[ak.i32, T]):
+    for t in ak.grid(T):
+        s = ak.full((t,), 0, ak.i32)
+        for k in ak.steps(N, block=4, until=t.index):
+            s = s + ak.sum(x[t, k], axis=1)
+            y[t, k] = x[t, k]
+        z[t] = s
+""",
+            {"T": 5, "N": 9},
+        ),
+    ),
+)
