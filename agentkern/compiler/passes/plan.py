@@ -47,7 +47,11 @@ MAX_WARPS = 16
 
 
 def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast: int | None) -> int:
-    """Neighbouring elements per thread: a full access of the narrowest tensor, as far as alignment goes."""
+    """Neighbouring elements per thread: a full access of the narrowest tensor, as far as alignment goes.
+
+    Wider tensors then take two accesses with a gap between lanes; where those move most of the bytes, half the elements
+    are better (adamw with bf16 parameters and f32 moments), unless a sum's order wants its neighbours in one thread.
+    """
     width, widest = 1, 1
     names = {value: value.name or "" for value in kernel.params}
     blocks = (*op.regions[0].args, *step_blocks(op.regions[0]))
@@ -58,7 +62,18 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     for access in found:
         width = max(width, aligned_elems(access, names[access.op.operands[0]], kernel, variant, tiles))
         widest = max(widest, access.tensor.dtype.nbytes)
-    return min(width, 2 * MAX_ACCESS_BYTES // widest)
+    width = min(width, 2 * MAX_ACCESS_BYTES // widest)
+    if fast in sum_caps(op.regions[0], classes):
+        return width
+    rank = max((_rank(access.tile) for access in found), default=0)
+    sizes = [access.tensor.dtype.nbytes for access in found if _rank(access.tile) == rank]
+    parted = sum(nbytes for nbytes in sizes if width * nbytes > MAX_ACCESS_BYTES)
+    return width // 2 if 2 * parted > sum(sizes) else width
+
+
+def _rank(tile: Value) -> int:
+    assert isinstance(tile.type, TileType)
+    return tile.type.rank
 
 
 def _block(value: Value) -> BlockType:
