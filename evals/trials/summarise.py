@@ -3,7 +3,7 @@
     python -m evals.trials.summarise OUT.json CARD.md LOG.jsonl [LOG.jsonl ...]
 
 Every call that shows a kernel counts (check, compile, verify); reading pages and waiting for a job do not. A call is
-right when its kernel passes `judge.py`; the record keeps each text once, with what the tool and the judge said.
+right when its kernel passes `judge.py` and the tool did not refuse it; the record keeps each text once, with what the tool and the judge said.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from evals.trials.judge import Task, judge, tasks
 
+REFUSED = ("rejected", "unproved", "unsupported", "refused", "wrong", "failed")
 SHOWS_KERNEL = ("ak_check", "ak_compile", "ak_verify")
 
 
@@ -38,8 +39,10 @@ def attempt(log: Path, known: dict[str, Task]) -> dict[str, Any]:
         if seen is None:
             seen = {"source": source, "judged": judge(known[name], source) or "right", "calls": []}
             row["kernels"].append(seen)
-        seen["calls"].append({"number": row["calls"], "tool": tool, **said(record["answer"])})
-        if row["first_correct"] is None and seen["judged"] == "right":
+        answer = said(record["answer"])
+        seen["calls"].append({"number": row["calls"], "tool": tool, **answer})
+        refused = answer["status"] in REFUSED
+        if row["first_correct"] is None and seen["judged"] == "right" and not refused:
             row["first_correct"] = row["calls"]
     return found
 

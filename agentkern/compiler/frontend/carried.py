@@ -115,8 +115,20 @@ def matched(lw: Lowering, carried: Carried, after: FrontValue, node: Located) ->
         return None
     found: list[Value] = []
     if not _match(lw, carried.before, after, node, found):
-        lw.fail("AK421", node, name=carried.name, before=_shown(carried.before), after=_shown(after))
+        hint = _one_at_a_time(lw, carried.before, after)
+        lw.fail("AK421", node, name=carried.name, before=_shown(carried.before), after=_shown(after), hint=hint)
     return found
+
+
+def _one_at_a_time(lw: Lowering, before: FrontValue, after: FrontValue) -> str | None:
+    """What to write where a value has grown an axis of the steps' block."""
+    if not isinstance(after, Tile) or not isinstance(before, Tile):
+        return None
+    blocks = [block for extent in after.shape if extent not in before.shape and (block := lw.block_of(extent))]
+    if len(after.shape) == len(before.shape) or not blocks:
+        return None
+    name = blocks[0].name
+    return f"`{name}` is a block of several; `ak.steps(ak.each(...))` takes one at a time; or reduce over `{name}`"
 
 
 def _match(lw: Lowering, before: FrontValue, after: FrontValue, node: Located, found: list[Value]) -> bool:

@@ -18,6 +18,7 @@ _SPOKEN_HERE = (
     ("next: verify", "next: ak_verify"),
     ("`--device cpu`", "device=cpu"),
     ("`--reference FILE.py:FUNCTION` compares", "`reference`, a second kernel, compares"),
+    ("hold the kernel to a `--reference`", "hold it to a `reference`, a second kernel"),
 )
 
 BUDGET_BYTES = {"check": 1500, "compile": 1600, "verify": 960, "profile": 1900}
