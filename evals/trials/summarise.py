@@ -3,7 +3,8 @@
     python -m evals.trials.summarise OUT.json CARD.md LOG.jsonl [LOG.jsonl ...]
 
 Every call that shows a kernel counts (check, compile, verify); reading pages and waiting for a job do not. A call is
-right when its kernel passes `judge.py` and the tool did not refuse it; the record keeps each text once, with what the tool and the judge said.
+right when its kernel passes `judge.py` and the tool did not refuse it; the record keeps each text once, with what the
+tool and the judge said.
 """
 
 from __future__ import annotations
