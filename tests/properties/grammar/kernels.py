@@ -56,6 +56,7 @@ RULES: tuple[tuple[Rule, int], ...] = (
     (structure.flag, 1),
     (structure.run_time_choice, 2),
     (structure.element_loop, 2),
+    (structure.guarded_read, 2),
 )
 
 

@@ -167,3 +167,23 @@ def element_loop(scope: Scope) -> None:
         text = f"{result.name}[{at}] + {text}"
     scope.say(f"for {at} in ak.elements({shapes}):")
     scope.say(f"    {result.name}[{at}] = {text}")
+
+
+def guarded_read(scope: Scope) -> None:
+    """A row by a scalar of the run, read in the branch that knows it to be inside, and perhaps stored there."""
+    rng, draft = scope.rng, scope.draft
+    scalars = [v for v in scope.values if v.axes == () and v.dtype in ("i32", "i64", "i16")]
+    if not scalars or not scope.axes:
+        return
+    dtype = rng.choice((*FLOATS, *INTEGERS))
+    place = rng.choice(scalars).name
+    result = scope.add(f"ak.full({shape_text(scope.axes)}, {numbers(dtype, rng)}, ak.{dtype})", dtype, scope.axes)
+    if result is None:
+        return
+    axes = [axis.dim for axis in scope.axes]
+    name = draft.tensor("x", dtype, ("N", *axes))
+    scope.say(f"if ({place} >= 0) & ({place} < N):")
+    scope.say(f"    {result.name} = {name}[{', '.join((place, *(axis.subscript for axis in scope.axes)))}]")
+    if rng.random() < 0.4 and not scope.silent:
+        output = draft.tensor("y", dtype, scope.dims(), "Out", ".partial()")
+        scope.say(f"    {output}[{', '.join(scope.subscripts())}] = {result.name}")
