@@ -107,4 +107,13 @@ def function_of_a_number(x: ak.InOut[ak.f32, T]):
         {"T": 9},
         seed=1001,
     ),
+    Program(
+        "a narrow float from e5m2 that no arithmetic in f32 rounds",
+        """
+def unrounded_power(x: ak.In[ak.e5m2, T], y: ak.Out[ak.f16, T]):
+    for t in ak.grid(T):
+        y[t] = x[t].to(ak.f16) ** 1
+""",
+        {"T": 5},
+    ),
 )

@@ -47,18 +47,6 @@ def double_addition(x: ak.In[ak.f64, T], y: ak.Out[ak.f64, T]):
     (
         "AK610",
         Program(
-            "a narrow float from e5m2 that no arithmetic in f32 rounds",
-            """
-def unrounded_power(x: ak.In[ak.e5m2, T], y: ak.Out[ak.f16, T]):
-    for t in ak.grid(T):
-        y[t] = x[t].to(ak.f16) ** 1
-""",
-            {"T": 5},
-        ),
-    ),
-    (
-        "AK610",
-        Program(
             "a row of run-time length that a loop carries",
             """
 def long_carried(x: ak.In[ak.i32, N, T, H], y: ak.Out[ak.i32, T, H]):

@@ -42,6 +42,8 @@ _BOOL = {
     "and": "({0} && {1})", "or": "({0} || {1})", "xor": "({0} != {1})", "not": "!{0}",
     "maximum": "({0} || {1})", "minimum": "({0} && {1})",
 }  # fmt: skip
+_F64 = {"canonical_nan": "ak_canonical_nan_f64({0})"}
+_OPERATIONS: dict[str, dict[str, str]] = {"f32": _F32, "f64": _F64, "bool": _BOOL}
 
 
 def _integer(name: str, dtype: DType) -> str | None:
@@ -86,7 +88,7 @@ def operation(name: str, dtype: DType) -> str:
         return f"({{0}} {_INDEX[name]} {{1}})"
     if name in _COMPARISONS:
         return f"({{0}} {_COMPARISONS[name]} {{1}})"
-    found = _F32.get(name) if dtype.name == "f32" else _BOOL.get(name) if dtype.kind == "bool" else None
+    found = _OPERATIONS.get(dtype.name, {}).get(name)
     if found is None and dtype.is_integer:
         found = _integer(name, dtype)
     if found is None:
@@ -135,7 +137,7 @@ def cast(source: DType, result: DType) -> str:
     return f"({C_TYPES[result.name]}){{0}}"
 
 
-_F64 = {"i64": "ak_cvt_f64_i64({0})", "u64": "ak_cvt_f64_u64({0})"}
+_INTEGER_TO_F64 = {"i64": "ak_cvt_f64_i64({0})", "u64": "ak_cvt_f64_u64({0})"}
 
 
 def _through_f32(source: DType, result: DType) -> str:
@@ -143,7 +145,7 @@ def _through_f32(source: DType, result: DType) -> str:
     if result.name == "f64":
         if source.is_float:
             return f"ak_cvt_f64_f32({_WIDEN[source.name]})"
-        return _F64["u64" if source.name == "u64" else "i64"].format(
+        return _INTEGER_TO_F64["u64" if source.name == "u64" else "i64"].format(
             "(long long){0}" if source.name != "u64" else "{0}"
         )
     if source.name == "f64" and not result.is_float:
