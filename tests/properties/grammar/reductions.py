@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentkern.compiler.frontend.later import LATER
-from tests.properties.grammar.scope import FLOATS, INTEGERS, ONE, Scope, Value, numbered
+from tests.properties.grammar.scope import FLOATS, INTEGERS, ONE, Axis, Scope, Value, numbered
 
 
 def known(name: str) -> bool:
@@ -50,6 +50,11 @@ def _reducible(a: Value | None) -> list[int]:
     return [] if a is None else [k for k, axis in enumerate(a.axes) if axis.reducible]
 
 
+def _has_element(axis: Axis) -> bool:
+    """Whether every block of an axis has an element: pieces may have none."""
+    return axis.extent > 0 and (axis.fixed or (axis.block and axis.shape != "p"))
+
+
 def scan(scope: Scope) -> None:
     """A running sum or maximum along an axis."""
     rng = scope.rng
@@ -65,7 +70,7 @@ def scan(scope: Scope) -> None:
 def last(scope: Scope) -> None:
     """The last position of an axis that is not empty."""
     a = scope.pick((*FLOATS, *INTEGERS, "bool"), rank=1)
-    axes = [k for k in _reducible(a) if a is not None and (a.axes[k].block or (a.axes[k].fixed and a.axes[k].extent))]
+    axes = [k for k in _reducible(a) if a is not None and _has_element(a.axes[k])]
     if a is None or not axes:
         return
     k = scope.rng.choice(axes)
