@@ -244,6 +244,7 @@ BLOCKS = (
         "take the whole axis with `:`; subtract `ak.max` of it, take `ak.exp`, divide by `ak.sum`",
         severity="note",
     ),
+    Code("AK430", "a required condition never holds: {message}", "build it for sizes and settings that it allows"),
 )
 
 NUMBERS = (

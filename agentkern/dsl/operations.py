@@ -321,6 +321,11 @@ def atomic_min(y: Tile, value: Operand, where: Operand | None = None) -> None:
     raise not_executed("atomic_min")
 
 
+def require(condition: Operand, message: str) -> None:
+    """Stop the launch where the condition does not hold; what follows may rely on it."""
+    raise not_executed("require")
+
+
 def store(y: Tile, value: Operand, where: Operand | None = None, distinct: Flag = False) -> None:
     """`y[...] = value` where the condition holds; `distinct` promises that no element is written twice."""
     raise not_executed("store")

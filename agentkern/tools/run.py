@@ -13,8 +13,8 @@ import numpy as np
 from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
 from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult
-from agentkern.compiler.ir.core import Kernel
-from agentkern.compiler.ir.interpreter import InterpreterError, interpret
+from agentkern.compiler.ir.core import Kernel, Location, walk
+from agentkern.compiler.ir.interpreter import InterpreterError, RequirementError, interpret
 from agentkern.compiler.ir.reference_formats import FLOATS, Raw, decode
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.compiler.variants import fitting_variant
@@ -32,6 +32,7 @@ from agentkern.runtime.signature import Signature
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
     Checks,
+    FindingKind,
     SimulatorBuildError,
     SimulatorOptions,
     SimulatorUnavailableError,
@@ -236,6 +237,8 @@ def _run_interpreter(compiled: CompileResult, call: BoundCall, request: RunReque
     scalars = {scalar.name: scalar.value for scalar in call.scalars}
     try:
         interpret(compiled.kernel, _arrays(call), call.sizes, scalars)
+    except RequirementError as e:
+        raise Failed(error("AK716", _place(request, e.location), reason=str(e))) from e
     except InterpreterError as e:
         raise Failed(error("AK901", Span(request.path), reason=str(e))) from e
 
@@ -251,8 +254,27 @@ def _run_simulator(compiled: CompileResult, call: BoundCall, request: RunRequest
     scalars = {scalar.name: scalar.value for scalar in call.scalars}
     options = SimulatorOptions(checks=Checks.FAST, line_map=compiled.lines)
     for launched in simulate(compiled.abi, module, _arrays(call), call.sizes, scalars, options):
+        if not launched.clean and launched.findings[0].kind is FindingKind.TRAP:
+            raise Failed(_trapped(compiled, request, launched.findings[0].kernel_line))
         if not launched.clean:
             raise Failed(error("AK901", Span(request.path), reason=launched.findings[0].message))
+
+
+def _place(request: RunRequest, location: Location | None) -> Span:
+    """Where something stands in the kernel's text."""
+    if location is None:
+        return Span(request.path)
+    return Span(request.path, location[:2], location[2:])
+
+
+def _trapped(compiled: CompileResult, request: RunRequest, line: int | None) -> Diagnostic:
+    """The required condition of a line that stopped the launch."""
+    assert compiled.kernel is not None
+    required = [op for op in walk(compiled.kernel.body) if op.name == "require" and op.location is not None]
+    found = next((op for op in required if op.location is not None and op.location[0] == line), None)
+    if found is None:
+        return error("AK716", Span(request.path), reason="a block stopped the launch")
+    return error("AK716", _place(request, found.location), reason=str(found.attrs["message"]))
 
 
 def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> None:
@@ -272,7 +294,9 @@ def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> N
         raise Failed(error("AK807", span, reason=str(e))) from e
     except GpuRunFailed as e:
         late = error("AK810", span, seconds=_GPU_TIMEOUT_S)
-        raise Failed(late if e.kind == "timed_out" else error("AK901", span, reason=str(e))) from e
+        stopped = compiled.kernel is not None and any(op.name == "require" for op in walk(compiled.kernel.body))
+        other = error("AK716" if stopped else "AK901", span, reason=str(e))
+        raise Failed(late if e.kind == "timed_out" else other) from e
     finally:
         worker.close()
 

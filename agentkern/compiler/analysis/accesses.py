@@ -8,7 +8,8 @@ from typing import Literal
 
 from agentkern.compiler.analysis.blocks import at_name, label, ordinal_name
 from agentkern.compiler.analysis.element_forms import ALWAYS, Condition, ElementForms
-from agentkern.compiler.analysis.index_forms import Form, IndexForms, parameter_forms
+from agentkern.compiler.analysis.index_forms import Form, IndexForms, Required, parameter_forms
+from agentkern.compiler.analysis.requirements import assume, forget, required_by, with_required
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, mask_of, tile_of
@@ -94,6 +95,8 @@ class Scope:
     loops: Mapping[Op, tuple[BlockType, ...]] = field(default_factory=dict)
     inner: tuple[BlockType, ...] = ()
     conditions: Mapping[Op, Condition] = field(default_factory=dict)
+    required: Mapping[Op, tuple[Required, ...]] = field(default_factory=dict)
+    known: tuple[Required, ...] = ()
 
     @property
     def present(self) -> tuple[BlockType, ...]:
@@ -101,11 +104,21 @@ class Scope:
         return (*self.blocks, *self.inner)
 
     def around(self, *ops: Op) -> Scope:
-        """The scope as these operations see it: `blocks` are the grid's and the loops around them all."""
+        """The scope as these operations see it: `blocks` are the grid's and the loops around them all.
+
+        What is required before all of them is `known`, and in the facts.
+        """
         chains = [self.loops.get(op, ()) for op in ops]
         common = tuple(block for block in chains[0] if all(block in chain for chain in chains))
         inner = tuple(dict.fromkeys(b for chain in chains for b in chain if b not in common))
-        return replace(self, blocks=(*self.blocks, *common), inner=inner) if common or inner else self
+        found = replace(self, blocks=(*self.blocks, *common), inner=inner) if common or inner else self
+        known = self.required.get(ops[0], ())
+        for op in ops[1:]:
+            known = tuple(one for one in known if one in self.required.get(op, ()))
+        if not known:
+            return found
+        forms = replace(self.forms, facts=with_required(self.forms.facts, known), required=known)
+        return replace(found, forms=forms, known=known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +132,11 @@ class KernelFacts:
     scopes: tuple[Scope, ...]
     forms: IndexForms
     shown_only: bool = False
+
+    @property
+    def required(self) -> tuple[Required, ...]:
+        """What holds of sizes and parameters where the kernel ends."""
+        return self.forms.required
 
 
 def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexForms) -> AxisIndex:
@@ -220,6 +238,8 @@ def _with_promises(condition: Condition, elements: Sequence[Form | None], forms:
     more: list[Form] = []
     known = forms.facts.assuming(condition.nonnegative)
     used = {name for form in elements if form is not None for name in dims.symbols(form)}
+    for name in sorted(used):
+        more += [one.form for one in forms.required_of(name) if not one.nonzero]
     for name in sorted(used.intersection(forms.origins)):
         promise = forms.promise_of(forms.origins[name])
         if promise is None or promise.ignore is None or promise.low is None or promise.high is None:
@@ -245,19 +265,19 @@ class _Collector:
         self.conditions: dict[Op, Condition] = {}
         self.condition = ALWAYS
         self.choices: tuple[tuple[Value, bool], ...] = ()
+        self.required: dict[Op, tuple[Required, ...]] = {}
 
     def walk(self, ops: Sequence[Op], *, nested: bool, around: tuple[BlockType, ...] = ()) -> None:
         for op in ops:
-            self.ops.append(op)
-            if around:
-                self.loops[op] = around
-            if self.condition is not ALWAYS:
-                self.conditions[op] = self.condition
+            self._note(op, around)
             if op.name in FIXED_OPERANDS:
                 access = self._chosen(access_of(op, self.forms))
                 self.accesses.append(access)
                 if nested:
                     self.conditional.append(access)
+            if op.name == "require":
+                assume(self.forms, required_by(op, self.forms))
+                continue
             self.forms.visit(op)
             if op.name == "loop":
                 self._loop(op, nested=nested, around=around)
@@ -269,14 +289,30 @@ class _Collector:
                 for arg in region.args:
                     if isinstance(arg.type, BlockType):
                         self.forms.enter(arg.type)
-                self.walk(region.ops, nested=True, around=around)
+                self.region(region.ops, nested=True, around=around)
+
+    def _note(self, op: Op, around: tuple[BlockType, ...]) -> None:
+        """Remember what is known where an operation runs."""
+        self.ops.append(op)
+        if around:
+            self.loops[op] = around
+        if self.condition is not ALWAYS:
+            self.conditions[op] = self.condition
+        if self.forms.required:
+            self.required[op] = self.forms.required
+
+    def region(self, ops: Sequence[Op], *, nested: bool, around: tuple[BlockType, ...]) -> None:
+        """Walk a region; what it requires is not known behind it."""
+        before, required = self.forms.facts, self.forms.required
+        self.walk(ops, nested=nested, around=around)
+        forget(self.forms, before, required)
 
     def _loop(self, op: Op, *, nested: bool, around: tuple[BlockType, ...]) -> None:
         """Walk a loop's body; whether an earlier step has ended the loop is not understood."""
         outer, breaks = self.condition, bool(op.attrs.get("breaks"))
         block = self.forms.enter_loop(op)
         self.condition = outer.also(Condition(complete=False)) if breaks else outer
-        self.walk(op.regions[0].ops, nested=nested or breaks, around=(*around, block))
+        self.region(op.regions[0].ops, nested=nested or breaks, around=(*around, block))
         self.condition = outer
 
     def _branch(self, op: Op, around: tuple[BlockType, ...]) -> None:
@@ -286,7 +322,7 @@ class _Collector:
         for region, holds in zip(op.regions, (True, False), strict=True):
             self.condition = outer[0].also(state.condition(op.operands[0], holds=holds))
             self.choices = (*outer[1], (op.operands[0], holds))
-            self.walk(region.ops, nested=True, around=around)
+            self.region(region.ops, nested=True, around=around)
             self.condition, self.choices = outer
 
     def _chosen(self, access: Access) -> Access:
@@ -300,7 +336,7 @@ class _Collector:
     def scope(self, grid: Op | None, blocks: tuple[BlockType, ...]) -> Scope:
         found = (tuple(self.accesses), frozenset(self.conditional), tuple(self.ops))
         by_op = {access.op: access for access in self.accesses}
-        return Scope(grid, blocks, *found, self.forms, by_op, self.loops, conditions=self.conditions)
+        return Scope(grid, blocks, *found, self.forms, by_op, self.loops, (), self.conditions, self.required)
 
 
 def _grid_scope(grid: Op, outer: IndexForms) -> Scope:
@@ -310,8 +346,19 @@ def _grid_scope(grid: Op, outer: IndexForms) -> Scope:
         forms.enter(block)
     forms.facts = forms.facts.positive(block.length for block in blocks)  # else no block runs
     collector = _Collector(forms)
+    before = forms.facts
+    forms.facts = with_required(before, forms.required)
     collector.walk(grid.regions[0].ops, nested=False)
+    always = [] if blocks else [one for one in forms.required if _is_general(one)]
+    forget(forms, before, ())
+    if not blocks:
+        outer.required = tuple(dict.fromkeys((*outer.required, *always)))
     return collector.scope(grid, blocks)
+
+
+def _is_general(one: Required) -> bool:
+    """Whether what is required is about sizes and parameters only: it holds in every grid that follows."""
+    return not one.of and not any(name.startswith(("#", "%")) or "@" in name for name in dims.symbols(one.form))
 
 
 def kernel_facts(kernel: Kernel, values: Mapping[str, int] | None = None) -> KernelFacts:

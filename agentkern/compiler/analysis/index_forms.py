@@ -7,7 +7,7 @@ becomes a symbol of its own: `#n` for data (a load, a value that may wrap), `#n`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.analysis import blocks
@@ -27,6 +27,18 @@ Clause = tuple[Form, ...]
 VALUE_RANK = 3
 LEVEL_RANKS = 1000
 """Ranks between one loop's symbols and the next one's, more than the values that one region defines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """A form that `ak.require` has shown to be nonnegative, or not zero: a scalar's, or any element's of a tile.
+
+    The elements of a tile are called by the base of their symbol, `of`.
+    """
+
+    form: Form
+    nonzero: bool = False
+    of: str = ""
 
 
 @dataclass(slots=True)
@@ -52,12 +64,21 @@ class IndexForms:
     promises: Promises = field(default_factory=dict[str, Promise])
     elements: dict[Value, Form] = field(default_factory=dict)
     loops: dict[str, BlockType] = field(default_factory=dict[str, BlockType])
+    required: tuple[Required, ...] = ()
+    unassumed: dict[str, SymbolFact] = field(default_factory=dict[str, SymbolFact])
 
     def copy(self) -> IndexForms:
         """An independent copy, for the body of a grid."""
         lists = (dict(self.definitions), list(self.data), list(self.scalars), list(self.derived))
         made = (dict(self.makers), dict(self.origins), self.promises, dict(self.elements), dict(self.loops))
-        return IndexForms(self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges), *lists, *made)
+        first = (self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges))
+        return IndexForms(*first, *lists, *made, self.required)
+
+    def required_of(self, name: str) -> Iterator[Required]:
+        """What is required of the elements that a symbol stands for, in terms of that symbol."""
+        for each in self.required:
+            if each.of and name.startswith(f"{each.of}@"):
+                yield replace(each, form=dims.substitute(each.form, {each.of: dims.symbol(name)}))
 
     def form(self, value: Value) -> Form | None:
         """The form of an integer value that is the same everywhere, if it has one."""

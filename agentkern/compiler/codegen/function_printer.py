@@ -366,6 +366,10 @@ def _barrier(f: FunctionPrinter, op: Op) -> None:
     f.line("__syncthreads();", op)
 
 
+def _trap(f: FunctionPrinter, op: Op) -> None:
+    f.line("__trap();", op)
+
+
 def _narrow_pair(f: FunctionPrinter, op: Op) -> None:
     dtype = dtype_of(op.results[0])
     c_type, function, bits = expressions.narrow_pair(dtype, f.arch)
@@ -386,7 +390,7 @@ _PRINTERS: Mapping[str, Callable[[FunctionPrinter, Op], None]] = {
     **ASYNC_PRINTERS,
     "constant": _constant, "thread": _thread, "block": _block, "size_argument": _size_argument,
     "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
-    "update": _store_vector,
+    "update": _store_vector, "trap": _trap,
     "shared": _shared, "advance": _advance, "for": _for, "if": _if,
     "if_else": _if_else, "break_if": _break_if, "shuffle_xor": _shuffle, "barrier": _barrier,
     "narrow_pair": _narrow_pair, "usual": print_usual, "note": _note,

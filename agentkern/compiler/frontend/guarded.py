@@ -22,6 +22,7 @@ from agentkern.compiler.frontend.conversion import (
     weak_tile,
 )
 from agentkern.compiler.frontend.lowering import I64, Lowering
+from agentkern.compiler.frontend.requirements import require
 from agentkern.compiler.frontend.selection import Selection
 from agentkern.compiler.frontend.subscripts import Effect, read, readable, reshaped, writable, write
 from agentkern.compiler.frontend.values import (
@@ -219,5 +220,6 @@ def _flag(lw: Lowering, name: str, arguments: Arguments, keyword: str) -> bool:
 ACCESSES: Mapping[str, Callable[[Lowering, ast.Call], FrontValue]] = {
     "load": _load,
     "store": _store,
+    "require": require,
     **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "max", "min")},
 }

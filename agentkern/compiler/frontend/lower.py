@@ -14,6 +14,7 @@ from agentkern.compiler.frontend.lowering import MAX_OPERATIONS, Lowering, TooLa
 from agentkern.compiler.frontend.module import read_module
 from agentkern.compiler.frontend.names import why_not_kernel
 from agentkern.compiler.frontend.signature import Signature, read_signature
+from agentkern.compiler.frontend.sinking import grids_of
 from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
 from agentkern.compiler.frontend.values import Tensor
 from agentkern.compiler.ir.core import Builder, Kernel
@@ -136,7 +137,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     statics = tuple(
         (name, lw.dim_values[name]) for name, info in lw.sizes.items() if info.static and name in lw.dim_values
     )
-    ops = tuple(op for op in lw.builder.ops if op.name == "grid")
+    ops = grids_of(lw.builder.ops)
     if not lw.diagnostics:
         lw.diagnostics += habit_warnings(lw, ops)
     return Kernel(

@@ -170,14 +170,15 @@ def _run_body(lw: Lowering, node: ast.For, runs: Tile | None) -> Tile | None:
 
 
 def _refuse_stores(lw: Lowering, node: ast.For) -> None:
-    """A store would have to leave out the rows that do not run. Errors: AK604."""
-    writes = [op for op in walk(lw.builder.ops) if "writes" in op.spec.traits]
+    """A store or a requirement would have to leave out the rows that do not run. Errors: AK604."""
+    writes = [op for op in walk(lw.builder.ops) if not op.spec.traits.isdisjoint(("writes", "checks"))]
     if not writes:
         return
     places = (inner for statement in node.body for inner in ast.walk(statement) if isinstance(inner, ast.expr))
     here = next((place for place in places if lw.source.location(place) == writes[0].location), node.iter)
-    instead = "store behind the loop, or give `until=` and `since=` scalars"
-    lw.fail("AK604", here, what="a store in a loop whose rows run different steps", instead=instead)
+    verb, what = ("require it", "`ak.require`") if writes[0].name == "require" else ("store", "a store")
+    instead = f"{verb} behind the loop, or give `until=` and `since=` scalars"
+    lw.fail("AK604", here, what=f"{what} in a loop whose rows run different steps", instead=instead)
 
 
 def _yields(lw: Lowering, carried: tuple[Carried, ...], node: ast.For) -> list[Value] | None:

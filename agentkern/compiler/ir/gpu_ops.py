@@ -146,6 +146,7 @@ _ROWS = (
     ),
     _row("if", 1, 0, _condition, "a region that runs where the condition holds", 1),
     _row("break_if", 1, 0, _condition, "leave the innermost loop where the condition holds"),
+    _row("trap", 0, 0, None, "stop the launch with an error"),
     _row("if_else", 1, 0, _condition, "one of two regions", 2),
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),

@@ -21,10 +21,11 @@ from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterErr
 from agentkern.compiler.ir.interpreter_loops import FREE_STEP, run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
+from agentkern.compiler.ir.interpreter_requirements import RequirementError, require
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
-__all__ = ["InterpreterError", "interpret"]
+__all__ = ["InterpreterError", "RequirementError", "interpret"]
 
 PIECE_ELEMS = 1 << 19
 """Elements of the largest tile of a piece of a free block: half a million f32 stay in a host's L2 and L3 caches."""
@@ -79,6 +80,8 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
             store(op, frame)
         elif op.name == "atomic":
             update_elements(op, frame)
+        elif op.name == "require":
+            require(op, ops, frame)
         elif op.name == "stream":
             _run_stream(op, frame)
         elif op.name == "loop":

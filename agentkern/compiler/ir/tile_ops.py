@@ -162,6 +162,10 @@ def _atomic(op: Op) -> str | None:
     return _store(op)
 
 
+def _require(op: Op) -> str | None:
+    return None if _tile(op).dtype.kind == "bool" else f"requires {_tile(op).dtype}, not bool"
+
+
 def _block_number(op: Op) -> str | None:
     block = op.operands[0].type
     if not isinstance(block, BlockType):
@@ -182,7 +186,7 @@ def _grid(op: Op) -> str | None:
 
 
 def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *traits: str, **attrs: bool) -> OpSpec:
-    results = 0 if name in ("store", "atomic", "grid") else 1
+    results = 0 if name in ("store", "atomic", "require", "grid") else 1
     stages = EVERY if "elementwise" in traits or name == "constant" else TILE
     return OpSpec(name, stages, operands, results, attrs, int(name == "grid"), frozenset(traits), rule, doc)
 
@@ -225,6 +229,7 @@ def _rows() -> list[OpSpec]:
         _row("load", None, _load, "read a tile: tensor, index operands, mask, fill", "reads", "move", **_LOAD),
         _row("store", None, _store, "write a tile: tensor, value, index operands, mask", "writes", **_STORE),
         _row("atomic", None, _atomic, "combine a tile with a tensor's elements: as `store`", "writes", **_ATOMIC),
+        _row("require", 1, _require, "stop unless every element present holds", "checks", message=True),
         _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False, steps=False),
     ]
 

@@ -31,6 +31,7 @@ from agentkern.compiler.passes.lower.reductions import (
     identity,
     plan_accumulators,
 )
+from agentkern.compiler.passes.lower.requirements import lower_require
 from agentkern.compiler.passes.lower.scans import lower_scan
 from agentkern.compiler.passes.lower.streams import lower_stream
 from agentkern.compiler.passes.root_classes import stream_order
@@ -39,6 +40,7 @@ _BLOCK_NUMBERS = ("ordinal", "start", "end")
 _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "store": lower_store,
     "atomic": lower_store,
+    "require": lower_require,
     "convert": lower_conversion,
     "slice": lower_conversion,
     "concat": lower_concat,

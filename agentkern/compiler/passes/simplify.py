@@ -7,7 +7,7 @@ from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.passes.rewrite import rewrite
 
-_EFFECTS = frozenset({"reads", "writes"})
+_EFFECTS = frozenset({"reads", "writes", "checks"})
 _TRIVIAL = ("broadcast", "reshape", "cast", "transpose")
 
 
@@ -61,7 +61,7 @@ def _common(region: Region, seen: dict[tuple[object, ...], Value], mapped: dict[
 def _acts(op: Op) -> bool:
     """Whether an operation does more than give its results."""
     if not op.regions:
-        return "writes" in op.spec.traits
+        return not op.spec.traits.isdisjoint(("writes", "checks"))
     return any(_acts(inner) for region in op.regions for inner in region.ops)
 
 

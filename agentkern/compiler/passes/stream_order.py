@@ -80,12 +80,22 @@ def _rules(ops: Sequence[Op], long: LongOps) -> Iterator[_Rule]:
     accesses = [op for op in ops if op.name in ("load", "store")]
     _check_regions(ops)
     users = _users(ops, long)
+    yield from _behind_requirements(ops, long)
     for number, first in enumerate(accesses):
         for second in accesses[number + 1 :]:
             if first.operands[0] is not second.operands[0] or "store" not in (first.name, second.name):
                 continue
             if not are_apart(first, second, constants):
                 yield from _pair(first, second, users, long)
+
+
+def _behind_requirements(ops: Sequence[Op], long: LongOps) -> Iterator[_Rule]:
+    """What follows a required condition touches memory only where it holds."""
+    for number, first in enumerate(ops):
+        for second in ops[number + 1 :] if first.name == "require" else ():
+            inside = (second, *operations_inside(second))
+            if long.is_sink(second) or any(op.name in FIXED_OPERANDS for op in inside):
+                yield _Rule(first, second, int(long.touches(first)))
 
 
 def _check_regions(ops: Sequence[Op]) -> None:

@@ -100,9 +100,9 @@ class _Streams:
 
     def long_class(self, op: Op) -> int:
         """The class along which a sink is long: that of the value that it reduces or stores."""
-        if op.name not in REDUCTIONS and op.name != "store":
+        if op.name not in REDUCTIONS and op.name not in ("store", "require"):
             raise _no_code(op)
-        value = op.operands[0] if op.name in REDUCTIONS else op.operands[1]
+        value = op.operands[1] if op.name == "store" else op.operands[0]
         return next(number for number in self.classes.axes(value) if number in self.wide)
 
     def touches(self, op: Op) -> bool:
@@ -251,7 +251,9 @@ class _Chunk:
         return self.streams.classes.of[op.result, axis] == self.wide
 
     def store(self, op: Op) -> None:
-        operands, attrs = self.subscript(op, tuple(self.value(v) for v in op.operands))
+        operands, attrs = tuple(self.value(v) for v in op.operands), op.attrs
+        if op.name == "store":
+            operands, attrs = self.subscript(op, operands)
         self.builder.location = op.location
         self.builder.emit(op.name, operands, (), attrs)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
-from agentkern.compiler.analysis.element_forms import ALWAYS, Condition
+from agentkern.compiler.analysis.element_forms import ALWAYS, Condition, ElementForms
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.ir import dims
@@ -53,7 +53,7 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     runs = scope.conditions.get(op, ALWAYS)
     known = scope.forms.facts.positive(block.length for block in scope.blocks).assuming(runs.nonnegative)
     shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form, runs))
-    shown = shown or _replaces_zero(facts, scope, divisor)
+    shown = shown or _replaces_zero(facts, scope, divisor) or _is_required(scope, divisor)
     if form is None:
         return Obligation("division", statement, op.location, shown=shown, access=operator)
     return Obligation(
@@ -73,6 +73,18 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
         ),
         access=operator,
     )
+
+
+def _is_required(scope: Scope, divisor: Value) -> bool:
+    """Whether `ak.require` has shown that no element of the divisor is 0."""
+    if not scope.known:
+        return False
+    form = ElementForms(scope.forms).form(divisor)
+    found = [*(one for one in scope.known if not one.of)]
+    found += [one for name in sorted(dims.symbols(form)) for one in scope.forms.required_of(name)]
+    facts = scope.forms.facts.assuming(one.form for one in found if not one.nonzero)
+    nonzero = [one.form for one in found if one.nonzero]
+    return _is_nonzero(facts, form) or form in nonzero or dims.mul(form, -1) in nonzero
 
 
 def _replaces_zero(facts: KernelFacts, scope: Scope, divisor: Value) -> bool:

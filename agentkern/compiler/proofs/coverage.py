@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.analysis.extents import Facts
 from agentkern.compiler.analysis.promises import Promise
+from agentkern.compiler.analysis.requirements import with_required
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import TensorType
@@ -28,6 +29,7 @@ from agentkern.compiler.proofs.violation import (
     make_violation,
     number,
     place_on,
+    required_unknowns,
     size_unknowns,
 )
 
@@ -129,7 +131,8 @@ def _filled(goal: _Goal) -> Obligation:
     together = [
         box for scope in goal.scopes for box in interleaved_boxes(scope, [a for s, a in goal.stores if s is scope])
     ]
-    shown = _Cover(goal.facts.forms.facts).covered(goal.target, [*boxes, *together])
+    known = with_required(goal.facts.forms.facts, goal.facts.required)
+    shown = _Cover(known).covered(goal.target, [*boxes, *together])
     if shown or not goal.target.exact:
         # of a load that reads some part only, an element that is missing refutes nothing
         return goal.obligation(shown=shown)
@@ -195,7 +198,7 @@ class _Cover:
 def _violation(facts: KernelFacts, tensor: Value, target: Box, boxes: Sequence[Box]) -> Violation:
     """An element of `target` that none of `boxes` holds."""
     extents = _extents(tensor)
-    unknowns = size_unknowns(facts)
+    unknowns = [*size_unknowns(facts)]
     unknowns += [place_on(axis, high, low) for axis, (low, high) in enumerate(target.sides)]
     clauses: list[Clause] = [(dims.add(need, -1),) for need in target.needs]
     if target != _whole(tensor):
@@ -207,7 +210,7 @@ def _violation(facts: KernelFacts, tensor: Value, target: Box, boxes: Sequence[B
             place = dims.symbol(f"@{axis}")
             outside += [less(place, low), at_most(high, place)]
         clauses.append(tuple(outside))
-    return make_violation(unknowns, clauses, (), extents)
+    return make_violation([*unknowns, *required_unknowns(facts.required)], clauses, (), extents)
 
 
 def _describe(facts: KernelFacts, tensor: Value, values: Mapping[str, int]) -> Mapping[str, object]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.analysis.requirements import clauses_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import BlockType, TensorType
@@ -34,8 +35,11 @@ def first_unwritten(facts: KernelFacts, tensor: Value, scopes: Sequence[Scope]) 
         return False
     budget = MAX_VISITS
     unknowns = size_unknowns(facts)
+    required = clauses_of(facts.required)
     for sizes in itertools.islice(_settings(facts), MAX_SETTINGS):
         try:
+            if not all(max(number(member, sizes) for member in clause) >= 0 for clause in required):
+                continue
             budget -= _cost(tensor, stores, sizes)
             if budget < 0:
                 return False

@@ -5,7 +5,7 @@ The small search and Z3 both read this one form, and a counterexample is believe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -13,6 +13,8 @@ from typing import Literal
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import KernelFacts, Scope
 from agentkern.compiler.analysis.extents import SymbolFact, size_fact
+from agentkern.compiler.analysis.index_forms import Required
+from agentkern.compiler.analysis.requirements import clauses_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim, Symbol
 from agentkern.compiler.ir.types import BlockType
@@ -180,7 +182,15 @@ def scope_unknowns(scope: Scope, mark: str = "") -> list[Unknown]:
     """Unknowns of one run of a scope: its blocks and its values."""
     shared = marked_names(scope, mark)
     found = [u for block in scope.present for u in block_unknowns(block, mark, shared)]
-    return found + value_unknowns(scope, mark)
+    return [*found, *value_unknowns(scope, mark), *required_unknowns(scope.known, mark, shared)]
+
+
+def required_unknowns(
+    known: Sequence[Required], mark: str = "", marks: Mapping[str, Form] = MappingProxyType({})
+) -> list[Unknown]:
+    """What `ak.require` has checked, as the definition of a number that is 0."""
+    clauses = tuple(_marked(clause, marks) for clause in clauses_of(known))
+    return [Unknown(f"%required{mark}", "value", (0,), (0,), required=True, clauses=clauses)] if clauses else []
 
 
 def make_violation(

@@ -82,7 +82,7 @@ _MESSAGES = {
     " waits{elsewhere}",
     FindingKind.SHUFFLE_SOURCE: "thread {thread} shuffles from {other_thread}, which is not in the mask",
     FindingKind.DEADLOCK: "deadlock in block {block}: {waits}",
-    FindingKind.TRAP: "`__trap` reached",
+    FindingKind.TRAP: "a required condition does not hold: `__trap` reached",
     FindingKind.STEP_LIMIT: "stopped at the limit of steps",
     FindingKind.TIME_LIMIT: "stopped at the limit of time",
     FindingKind.HOST_FAULT: "{cause}",

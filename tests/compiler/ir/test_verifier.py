@@ -245,6 +245,7 @@ CASES = [
         "no atomic",
         'atomic(%counts, %e, %t) {index = ["$0"], kind = "max"}',
     ),
+    ("require", 'require(%a) {message = "m"}', "not bool", 'require(%p) {message = "m"}'),
 ]
 
 
