@@ -1,4 +1,4 @@
-"""Explain a diagnostic code or a concept: find its page, or name the nearest. Pages are markdown files here."""
+"""Explain a code, a concept or a page of the language, or name the nearest. Pages are markdown files here."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from agentkern.tools.results import ExplainResult
 from agentkern.tools.sources import usage_error
 
 _CONCEPT_PAGES = Path(__file__).resolve().parent / "pages" / "concepts"
+LANGUAGE_PAGES = Path(__file__).resolve().parent / "pages" / "language"
 _CODE = re.compile(r"AK\d{3}", re.IGNORECASE)
 
 
@@ -25,7 +26,7 @@ class Page:
 
 
 def explain(topic: str) -> ExplainResult:
-    """Return the page of a code such as `AK301` or a concept such as `layout`.
+    """Return the page of a code such as `AK301`, a concept such as `layout`, or of the language, such as `card`.
 
     Errors: UsageError naming the nearest topic when there is no page.
     """
@@ -47,8 +48,8 @@ def find_page(topic: str) -> Page:
 
 
 def page_paths() -> dict[str, Path]:
-    """Return every page by topic: codes first, then concepts."""
-    folders = (CODE_PAGES, _CONCEPT_PAGES)
+    """Return every page by topic: codes first, then concepts and the language."""
+    folders = (CODE_PAGES, _CONCEPT_PAGES, LANGUAGE_PAGES)
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.md"))}
 
 
@@ -63,4 +64,4 @@ def _unknown(topics: list[str], wanted: str) -> str:
     near = difflib.get_close_matches(wanted.upper() if is_code else wanted.lower(), of_kind, n=3, cutoff=0.5)
     hint = f"; nearest: {', '.join(f'`{name}`' for name in near)}" if near else ""
     concepts = ", ".join(f"`{topic}`" for topic in topics if _CODE.fullmatch(topic) is None)
-    return f"there is no such page{hint}; concepts: {concepts}; codes look like `AK301`"
+    return f"there is no such page{hint}; pages: {concepts}; codes look like `AK301`"

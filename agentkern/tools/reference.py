@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentkern.tools.artifacts import ArtifactStore
-from agentkern.tools.explain import find_page, page_paths
+from agentkern.tools.explain import LANGUAGE_PAGES, find_page, page_paths
 from agentkern.tools.results import ReadResult, ReferenceResult
 from agentkern.tools.sources import UsageError, usage_error
 
-LANGUAGE_PAGES = Path(__file__).resolve().parent / "pages" / "language"
 MAX_LINES = 400
 _TEXT_KINDS = ("cuda", "ir", "placed", "gpu", "ptx", "sass", "layouts", "proofs", "host", "report")
 
@@ -65,7 +64,9 @@ def read(store: ArtifactStore, identity: str, first_line: int = 1, n_lines: int 
 
 def _index() -> str:
     rows = [f"- `{name}`: {title}" for name, title in language_pages().items()]
-    concepts = ", ".join(f"`{topic}`" for topic in page_paths() if not topic.startswith("AK"))
+    concepts = ", ".join(
+        f"`{topic}`" for topic in page_paths() if not topic.startswith("AK") and topic not in language_pages()
+    )
     return "\n".join((*rows, f"- concepts: {concepts}", "- any diagnostic code, such as `AK301`"))
 
 
