@@ -43,6 +43,8 @@ KERNELS: tuple[tuple[str, dict[str, int]], ...] = (
     ("corpus/elementwise/vector_add/kernel.py", {}),
     ("corpus/norm/rms_norm/kernel.py", {"H": 7168}),
     ("corpus/quant/per_token_cast_e4m3/kernel.py", {"H": 7168}),
+    ("corpus/softmax/softmax/kernel.py", {"H": 7168}),
+    ("corpus/activation/silu_and_mul/kernel.py", {"H": 7168}),
 )
 BARS_MS = {
     "check_warm": 100.0, "text_to_cubin_warm": 400.0, "text_to_cubin_cold_command": 1300.0, "cache_hit": 10.0,
