@@ -49,9 +49,9 @@ MAX_WARPS = 16
 def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast: int | None) -> int:
     """Neighbouring elements per thread: a full access of the narrowest tensor, as far as alignment goes.
 
-    Wider tensors then take two accesses with a gap between lanes; where those move more than two thirds of the bytes, half
-    the elements are better, unless a sum's order wants its neighbours in one thread (of copy, on an H200: adamw with bf16
-    parameters and f32 moments 0.88 -> 0.96 so; a cast of bf16 to 8 bits, two thirds, 0.97 -> 0.93).
+    Wider tensors then take two accesses with a gap between lanes. Where those move more than two thirds of the bytes,
+    half the elements are better, unless a sum's order wants its neighbours in one thread (of copy, on an H200: adamw
+    with bf16 parameters and f32 moments 0.88 -> 0.96 so; a cast of bf16 to 8 bits, two thirds, 0.97 -> 0.93).
     """
     width, widest = 1, 1
     names = {value: value.name or "" for value in kernel.params}
