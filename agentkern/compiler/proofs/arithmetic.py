@@ -75,6 +75,9 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     )
 
 
+_VIEWS = ("broadcast", "reshape", "transpose", "slice")
+
+
 def _is_required(scope: Scope, divisor: Value) -> bool:
     """Whether `ak.require` has shown that no element of the divisor is 0."""
     if not scope.known:
@@ -91,6 +94,8 @@ def _replaces_zero(facts: KernelFacts, scope: Scope, divisor: Value) -> bool:
     """Whether the divisor is `where(v == 0, other, v)` or `where(v != 0, v, other)`, `other` never being 0."""
     makers = {value: op for every in facts.scopes for op in every.ops for value in op.results}
     pick = makers.get(divisor)
+    while pick is not None and pick.name in _VIEWS:  # the same elements, repeated or in other places
+        pick = makers.get(pick.operands[0])
     test = makers.get(pick.operands[0]) if pick is not None and pick.name == "where" else None
     if pick is None or test is None or test.name not in ("eq", "ne"):
         return False

@@ -3,7 +3,7 @@
 import pytest
 
 from agentkern.compiler.frontend import lower_source
-from agentkern.compiler.proofs import prove_kernel
+from agentkern.compiler.proofs import diagnose, prove_kernel
 
 HEADER = """import agentkern as ak
 
@@ -90,3 +90,24 @@ def k(x: ak.In[ak.f32, N], y: ak.Out[ak.f32, {extent}]):
     kernel = lower_source(text, "kernel.py", None, {}, {}).kernel
     assert kernel is not None
     assert {record.obligation for record in prove_kernel(kernel).unsafe()} == found
+
+
+@pytest.mark.parametrize(
+    ("divisor", "found"),
+    [("ak.where(s == 0, 1, s)", []), ("ak.where(s == 0, 0, s)", ["AK308"]), ("ak.where(s == 1, 1, s)", ["AK308"])],
+)
+def test_a_divisor_without_zeros_may_be_repeated_along_an_axis(divisor, found):
+    text = f"""import agentkern as ak
+
+T = ak.dim("T")
+
+
+@ak.kernel
+def kernel(x: ak.In[ak.i32, T, 8], o: ak.Out[ak.i32, T, 8]):
+    for t in ak.grid(T):
+        s = ak.sum(x[t, :], axis=1, keepdims=True)
+        o[t, :] = x[t, :] // {divisor}
+"""
+    lowered = lower_source(text, "kernel.py", None, {}, {})
+    assert lowered.kernel is not None
+    assert [d.code for d in diagnose(prove_kernel(lowered.kernel), "kernel.py")] == found
