@@ -72,7 +72,7 @@ from agentkern.dsl.operations import (
     where,
     zeros,
 )
-from agentkern.dsl.parameters import In, InOut, Out, static_bool, static_float, static_int
+from agentkern.dsl.parameters import In, InOut, List, Out, static_bool, static_float, static_int
 from agentkern.dsl.sizes import align, cdiv, dim, static
 
 __version__ = "0.1.0"
@@ -84,6 +84,7 @@ __all__ = [
     "In",
     "InOut",
     "Kernel",
+    "List",
     "Out",
     "abs",
     "absmax",

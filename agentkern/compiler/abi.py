@@ -6,7 +6,7 @@ Shared by code generation, the simulator, the GPU runtime and the tools.
 from dataclasses import dataclass
 from typing import Literal
 
-from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import Access
 from agentkern.dsl.dtypes import DType
@@ -29,6 +29,32 @@ class ScalarParam:
     name: str
     dtype: DType
     default: int | float | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListParam:
+    """A list of tensors: the `count` parameters from number `first` on are `name[0]`, `name[1]` and so on.
+
+    While its length is open, one parameter stands for all.
+    """
+
+    name: str
+    first: int
+    count: int | Dim
+    access: Access
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(f"{self.name}[{k}]" for k in range(self.count if isinstance(self.count, int) else 1))
+
+
+def lists_of(kernel: Kernel) -> tuple[ListParam, ...]:
+    """The lists among a kernel's parameters, in order."""
+    rows = kernel.attrs.get("lists", ())
+    assert isinstance(rows, tuple)
+    # text from outside may hold anything
+    return tuple(ListParam(*row) for row in rows if isinstance(row, tuple) and len(row) == 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +104,4 @@ class KernelAbi:
     statics: tuple[tuple[str, int], ...]
     launches: tuple[Launch, ...]
     variant: Variant
+    lists: tuple[ListParam, ...] = ()

@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, Variant, lists_of
 from agentkern.compiler.analysis.register_pressure import estimated_registers
 from agentkern.compiler.codegen.cuda import kernel_arguments, print_cuda
 from agentkern.compiler.frontend import lower_source
@@ -29,7 +29,7 @@ from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.pipeline import LEGALISE, LOWER, VERIFIED, Pass, PassContext
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
 from agentkern.compiler.schedule import Schedule, ScheduleError
-from agentkern.compiler.targets.limits import LIMITS
+from agentkern.compiler.targets.limits import ARGUMENT_BYTES, LIMITS, TENSOR_MAP_BYTES
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 
 Scalar = int | float | bool
@@ -183,7 +183,7 @@ def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_af
         return CompileResult(status_of((missing,)), (missing,), kernel, timings_ms=clock.times)
     try:
         result = _compile(kernel, request, clock, stop_after)
-        too_large = _too_much_shared(result.abi, request)
+        too_large = _too_much_shared(result.abi, request) or _too_many_arguments(result.abi, request)
         if too_large is None:
             return result
         wrong = too_large
@@ -202,6 +202,17 @@ def _too_much_shared(abi: KernelAbi | None, request: CompileRequest) -> Diagnost
     if needed <= limit:
         return None
     return error("AK611", Span(request.path), needed=needed, target=request.target, limit=limit)
+
+
+def _too_many_arguments(abi: KernelAbi | None, request: CompileRequest) -> Diagnostic | None:
+    """The diagnostic of launches with more arguments than a GPU takes."""
+    arguments = abi.launches[0].arguments if abi is not None and abi.launches else ()
+    needed = sum(TENSOR_MAP_BYTES if argument.kind == "tensor_map" else 8 for argument in arguments)
+    if needed <= ARGUMENT_BYTES:
+        return None
+    what = f"{needed} bytes of launch arguments, of which there are at most {ARGUMENT_BYTES},"
+    instead = "use a shorter list, or one tensor with a leading axis"
+    return error("AK610", Span(request.path), what=what, target=request.target, instead=instead)
 
 
 def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
@@ -297,7 +308,7 @@ def _abi(kernel: Kernel, variant: Variant) -> KernelAbi:
         launches.append(Launch(name, blocks, threads, shared, arguments))
     sizes: tuple[SizeInfo, ...] = kernel.sizes
     statics = tuple((name, value) for name, value in _pairs(kernel, "statics").items() if isinstance(value, int))
-    return KernelAbi(kernel.name, tuple(params), sizes, statics, tuple(launches), variant)
+    return KernelAbi(kernel.name, tuple(params), sizes, statics, tuple(launches), variant, lists_of(kernel))
 
 
 def _pairs(kernel: Kernel, name: str) -> dict[str, object]:

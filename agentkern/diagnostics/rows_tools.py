@@ -45,6 +45,7 @@ CALLS = (
     call("AK707", "argument `{name}`: {value} is not a {expected}"),
     call("AK715", "`{name}` breaks a promise of the kernel: {reason}"),
     call("AK716", "a required condition does not hold: {reason}", "the kernel's `ak.require` says what it needs"),
+    call("AK717", "argument `{name}` is {got}, expected {expected}", "pass a list or tuple, one tensor each"),
     call("AK708", "size `{name}` is {got}, promised {expected}"),
     call("AK709", "`{name}` shares memory with `{other}`", "give every output memory of its own"),
     call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`"),

@@ -46,7 +46,21 @@ class TensorAnnotation:
 class OptionalAnnotation:
     """What `ak.In[...] | None` gives; kernels ask `if x is not None:`, and each answer is a build of its own."""
 
+    tensor: TensorAnnotation | ListAnnotation
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnnotation:
+    """What `ak.List[ak.In[...], L]` gives."""
+
     tensor: TensorAnnotation
+    count: object
+
+    def __or__(self, other: None) -> OptionalAnnotation:
+        """`ak.List[...] | None`: a list that a call may leave out."""
+        if other is not None:
+            raise TypeError("a list is optional with `| None` only")
+        return OptionalAnnotation(self)
 
 
 class In:
@@ -68,6 +82,14 @@ class InOut:
 
     def __class_getitem__(cls, items: object) -> TensorAnnotation:
         return TensorAnnotation("inout", items if isinstance(items, tuple) else (items,))
+
+
+class List:
+    """L tensors of one type, each with memory of its own: `pre: ak.List[ak.In[ak.f32, T, 4], L]`; `pre[n]` is one."""
+
+    def __class_getitem__(cls, items: tuple[TensorAnnotation, object]) -> ListAnnotation:
+        tensor, count = items
+        return ListAnnotation(tensor, count)
 
 
 class static_int:

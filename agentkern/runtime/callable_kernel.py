@@ -15,6 +15,7 @@ from agentkern.compiler.abi import KernelAbi, Variant
 from agentkern.compiler.ir.core import Kernel
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.device import GpuKernel, current_stream
+from agentkern.runtime.list_arguments import returned_outputs
 from agentkern.runtime.signature import Signature
 from agentkern.runtime.tensors import BoundCall, bind_call, check_variant, variant_of
 
@@ -88,8 +89,11 @@ class CallableKernel:
 
 def made_outputs(call: BoundCall) -> object:
     """Return the outputs that were allocated: one as itself, several as a tuple, None where all were given."""
-    made = [b.view.owner for b in call.tensors if b.allocated and b.param.access == "out"]
-    return made[0] if len(made) == 1 else tuple(made) if made else None
+    outputs = {b.param.name: b.view.owner for b in call.tensors if b.param.access == "out"}
+    allocated = frozenset(b.param.name for b in call.tensors if b.allocated) & outputs.keys()
+    empty = {listed.name for listed in call.lists if listed.access == "out" and not listed.entries} & call.left_out
+    made = returned_outputs(call.names, call.lists, outputs, allocated | empty)
+    return made[0] if len(made) == 1 else made or None
 
 
 def stream_of_caller() -> int | None:

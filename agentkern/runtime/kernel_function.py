@@ -23,11 +23,12 @@ from agentkern.runtime.callable_kernel import BuildClass, CallableKernel, Device
 from agentkern.runtime.driver import driver
 from agentkern.runtime.fitting_build import build_fitting
 from agentkern.runtime.kernel_settings import Scalar, call_form, divide_call
+from agentkern.runtime.list_arguments import sizes_of_lists
 from agentkern.runtime.nvrtc import NvrtcError
 from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.programs import compile_program
 from agentkern.runtime.raw_arrays import raw_array
-from agentkern.runtime.signature import Signature, signature_of_tile
+from agentkern.runtime.signature import Signature, signature_of, signature_of_tile
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
     Checks,
@@ -41,6 +42,9 @@ from agentkern.runtime.tensors import BoundCall, bind_call, variant_of, with_scr
 
 Values = tuple[tuple[str, str, Scalar], ...]
 """Names, types and values: 1, 1.0 and True differ."""
+
+
+_OPEN: Mapping[str, int] = {}
 
 
 class KernelError(Exception):
@@ -89,8 +93,10 @@ class KernelFunction:
         """
         given = divide_call(self._form, positional, {**self._fixed, **named})
         signature = self._signature(given.settings)
+        lengths = sizes_of_lists(signature, given.positional, given.named)
+        signature = self._signature(given.settings, lengths) if lengths else signature
         call = bind_call(signature, given.positional, given.named, stream=stream_of_caller())
-        statics = {info.name: call.sizes[info.name] for info in signature.sizes if info.static}
+        statics = {info.name: call.sizes[info.name] for info in signature.sizes if info.static} | lengths
         program = self._program(given.settings, statics)
         call = with_scratch(call, program.abi)
         if call.device.kind == "cuda":
@@ -115,13 +121,13 @@ class KernelFunction:
         if len(given.named) == len(names):
             self._program(given.settings, {name: int(str(self._fixed[name])) for name in names})
 
-    def _signature(self, settings: Mapping[str, Scalar]) -> Signature:
-        """What calls are checked against: all sizes are still names."""
-        key = _values(settings)
+    def _signature(self, settings: Mapping[str, Scalar], lengths: Mapping[str, int] = _OPEN) -> Signature:
+        """What calls are checked against: all sizes are still names, but those that the lengths of lists rest on."""
+        key = _values({**settings, **{f"{name}=": number for name, number in lengths.items()}})
         with self._lock:
             if key not in self._signatures:
                 asked = self._request
-                lowered = lower_source(asked.source, asked.path, asked.kernel, {}, settings)
+                lowered = lower_source(asked.source, asked.path, asked.kernel, lengths, settings)
                 if lowered.outline is None:
                     raise self._error(lowered.diagnostics)
                 self._signatures[key] = signature_of_tile(lowered.outline)
@@ -138,7 +144,7 @@ class KernelFunction:
                 def for_gpu(wanted: BuildClass) -> DeviceBuild:
                     return self._gpu_build(request, wanted)
 
-                gpu = CallableKernel(self._signature(settings), abi, for_gpu)
+                gpu = CallableKernel(signature_of(abi), abi, for_gpu)
                 self._programs[key] = _Program(request, abi, gpu)
             return self._programs[key]
 

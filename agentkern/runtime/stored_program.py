@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import Argument, KernelAbi, Launch, ListParam, ScalarParam, TensorParam, Variant
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import SizeInfo
@@ -92,6 +92,7 @@ def _abi(abi: KernelAbi) -> dict[str, object]:
             for launch in abi.launches
         ],
         "variant": asdict(abi.variant),
+        "lists": [[listed.name, listed.first, _extent(listed.count), listed.access] for listed in abi.lists],
     }
 
 
@@ -123,6 +124,9 @@ def _read_abi(data: dict[str, Any]) -> KernelAbi:
         statics=tuple((name, value) for name, value in data["statics"]),
         launches=tuple(_read_launch(launch) for launch in data["launches"]),
         variant=Variant(tuple(variant["strided"]), variant["alignment"]),
+        lists=tuple(
+            ListParam(name, first, _read_extent(count), access) for name, first, count, access in data["lists"]
+        ),
     )
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import KernelAbi, ListParam, ScalarParam, TensorParam, Variant
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.allocation import allocate
 from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.list_arguments import with_entries
 from agentkern.runtime.overlap import same_elements, share_memory
 from agentkern.runtime.scalar_arguments import BoundScalar, bind_scalar
-from agentkern.runtime.signature import Signature, arguments_by_name, form_of, named_sizes
+from agentkern.runtime.signature import Signature, arguments_by_name, callers_names, form_of, named_sizes
 from agentkern.runtime.sizes import shape_of, solve_sizes
 from agentkern.runtime.tensor_checks import check_tensor
 from agentkern.runtime.tensor_view import Device, Library, TensorView, view_tensor
@@ -54,13 +55,19 @@ class BoundTensor:
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A call that is in order. `tensors` and `scalars` in the order of the parameters."""
+    """A call that is in order. `tensors` and `scalars` in the order of the parameters.
+
+    `names` are its arguments in order, one for all tensors of a list; `left_out` are the lists that were not given.
+    """
 
     name: str
     tensors: tuple[BoundTensor, ...]
     scalars: tuple[BoundScalar, ...]
     sizes: Mapping[str, int]
     device: Device
+    names: tuple[str, ...] = ()
+    lists: tuple[ListParam, ...] = ()
+    left_out: frozenset[str] = frozenset()
 
     def tensor(self, name: str) -> BoundTensor:
         """Return the tensor bound to parameter `name`."""
@@ -99,9 +106,10 @@ def bind_call(
 
     `device` is where the call must run, None for wherever its tensors lie; `stream` is the one it will run on; outputs
     in `in_place` may be the very memory of an input.
-    Errors: AK701 to AK713.
+    Errors: AK701 to AK713, AK717.
     """
-    given = arguments_by_name(signature, positional, named)
+    by_name = arguments_by_name(signature, positional, named)
+    given = with_entries(signature, by_name)
     views = {p.name: view_tensor(given[p.name], p.name, stream) for p in signature.tensors if p.name in given}
     for param in signature.tensors:
         if param.name in views:
@@ -118,7 +126,9 @@ def bind_call(
         for param in signature.params
         if isinstance(param, ScalarParam)
     )
-    return BoundCall(signature.name, tensors, scalars, sizes, place)
+    names = tuple(callers_names(signature))
+    left_out = frozenset(listed.name for listed in signature.lists if listed.name not in by_name)
+    return BoundCall(signature.name, tensors, scalars, sizes, place, names, signature.lists, left_out)
 
 
 def with_scratch(call: BoundCall, abi: KernelAbi) -> BoundCall:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from agentkern.compiler.abi import lists_of
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.types import TensorType, TileType
@@ -66,15 +67,23 @@ def signature_text(kernel: Kernel) -> str:
     assert isinstance(defaults, tuple)
     values = dict(defaults)
     params: list[str] = []
+    lists = {name: listed for listed in lists_of(kernel) for name in listed.entries}
     for param in kernel.params:
-        if isinstance(param.type, TensorType):
-            access = {"in": "In", "out": "Out", "inout": "InOut"}.get(param.type.access)
-            shape = "".join(f", {extent}" for extent in param.type.shape)
-            params += [f"{param.name}: {access}[{param.type.dtype}{shape}]"] if access else []
+        listed = lists.get(param.name or "")
+        if isinstance(param.type, TensorType) and listed is not None:
+            if param.name == listed.entries[0]:
+                params.append(f"{listed.name}: List[{_tensor_text(param.type)}, {listed.count}]")
+        elif isinstance(param.type, TensorType) and param.type.access != "scratch":
+            params.append(f"{param.name}: {_tensor_text(param.type)}")
         elif isinstance(param.type, TileType):
             default = f" = {_shortest(values[param.name], param.type.dtype)}" if param.name in values else ""
             params.append(f"{param.name}: {param.type.dtype}{default}")
     return f"{kernel.name}({', '.join(params)})"
+
+
+def _tensor_text(type_: TensorType) -> str:
+    access = {"in": "In", "out": "Out", "inout": "InOut"}[type_.access]
+    return f"{access}[{type_.dtype}{''.join(f', {extent}' for extent in type_.shape)}]"
 
 
 def _shortest(value: float, dtype: DType) -> str:

@@ -90,6 +90,7 @@ def _abi_json(abi: KernelAbi) -> dict[str, object]:
         "version": 1,
         "name": abi.name,
         "parameters": [_param_json(param) for param in abi.params],
+        "lists": {listed.name: list(listed.entries) for listed in abi.lists},
         "sizes": [
             {"name": size.name, "multiple_of": size.multiple_of, "min": size.minimum, "max": size.maximum}
             for size in abi.sizes

@@ -26,7 +26,8 @@ from agentkern.runtime.gpu_subjects import (
     kernel_subject,
     poison,
 )
-from agentkern.runtime.signature import signature_of
+from agentkern.runtime.list_arguments import with_entries
+from agentkern.runtime.signature import callers_names, signature_of
 from agentkern.runtime.tensor_view import FOREIGN_NAMES
 from agentkern.runtime.tensors import bind_call
 from agentkern.runtime.timing import Subject
@@ -69,7 +70,7 @@ def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tu
             rounds.pop(number - 2, None)
         return rounds[number]
 
-    names = [p.name for p in timed.abi.params if not isinstance(p, TensorParam) or p.access in ("in", "inout")]
+    names = _peers_names(timed)
     kernel = GpuKernel(timed.abi, timed.cubin, timed.device_index)
     ours = kernel_subject(timed.name, kernel, signature_of(timed.abi), arguments, repeats(timed, kernel))
     others = [
@@ -103,7 +104,7 @@ def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> tuple[dict[str, Pee
     torch.compile needs Triton and a C compiler.
     """
     given = make_arguments(timed, 0)
-    names = [p.name for p in timed.abi.params if not isinstance(p, TensorParam) or p.access in ("in", "inout")]
+    names = _peers_names(timed)
     found: dict[str, Peer] = {}
     left_out: dict[str, str] = {}
     for name, peer in peers.items():
@@ -115,6 +116,13 @@ def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> tuple[dict[str, Pee
             continue
         found[name] = peer
     return found, left_out
+
+
+def _peers_names(timed: Timed) -> list[str]:
+    """What a peer is called with, in order: inputs and scalars, a list of tensors as one."""
+    written = {p.name for p in timed.abi.params if isinstance(p, TensorParam) and p.access == "out"}
+    written |= {listed.name for listed in timed.abi.lists if listed.access == "out"}
+    return [name for name in callers_names(signature_of(timed.abi)) if name not in written]
 
 
 def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
@@ -139,6 +147,9 @@ def make_arguments(timed: Timed, number: int) -> dict[str, object]:
                 made[param.name] = _random(param.dtype, shape, device, generator)
             else:
                 made[param.name] = _promised(promise, param.dtype, shape, timed.sizes, generator)
+    for listed in timed.abi.lists:
+        if all(entry in made for entry in listed.entries):
+            made[listed.name] = [made.pop(entry) for entry in listed.entries]
     return made if timed.prepare is None else _prepared(timed, timed.prepare(made))
 
 
@@ -152,7 +163,8 @@ def _promised(
 
 def _prepared(timed: Timed, given: dict[str, object]) -> dict[str, object]:
     """Return prepared inputs, held to the promises as random ones are. Errors: ValueError."""
-    tensors = {name: given[name] for name in timed.promises if name in given}
+    entries = with_entries(signature_of(timed.abi), given)
+    tensors = {name: entries[name] for name in timed.promises if name in entries}
     arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}
     broken = broken_promise(timed.promises, arrays, timed.sizes)
     if broken is not None:
@@ -177,8 +189,9 @@ def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str
 
     def launched(given: Arguments) -> dict[str, object]:
         """What a run leaves, from copies of the tensors that it changes."""
-        copies = {name: tensor.clone() for name in changed if isinstance(tensor := given[name], torch.Tensor)}
-        call = bind_call(signature, (), {**given, **copies}, device=kernel.device)
+        entries = with_entries(signature, given)
+        copies = {name: tensor.clone() for name in changed if isinstance(tensor := entries[name], torch.Tensor)}
+        call = bind_call(signature, (), {**entries, **copies}, device=kernel.device)
         kernel.launch(call, current_stream(timed.device_index))
         return call.outputs
 
@@ -217,7 +230,8 @@ def _raw(tensor: torch.Tensor) -> torch.dtype:
 
 def _is_finite_somewhere(_given: Arguments, returned: object) -> str | None:
     """Reject a peer that returned nothing: its time would mean nothing."""
-    found = returned if isinstance(returned, tuple) else (returned,)
+    found = list(returned) if isinstance(returned, list | tuple) else [returned]
+    found += [item for inner in found if isinstance(inner, list | tuple) for item in inner]
     if any(isinstance(item, torch.Tensor) and item.numel() for item in found):
         return None
     return "the function returned no tensor"

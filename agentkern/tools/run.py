@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agentkern.compiler.abi import ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam, Variant
 from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel, Location, walk
@@ -145,8 +145,9 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
     """Check the inputs and make those that are missing."""
     described = signature_of(kernel)
     statics = _statics(kernel)
+    inputs = _by_entry(described.lists, inputs, request.path)
     _check_names([param.name for param in (*described.inputs, *described.scalars)], inputs, request.path)
-    signature = Signature(kernel.name, (*described.tensors, *described.scalars), kernel.sizes, statics)
+    signature = Signature(kernel.name, (*described.tensors, *described.scalars), kernel.sizes, statics, described.lists)
     fixed = {name for name, _ in statics}
     dims = {name: size for name, size in request.dims.items() if name not in fixed}
     try:
@@ -178,6 +179,23 @@ def _check_names(known: list[str], inputs: GivenInputs, path: str) -> None:
         if name not in known:
             reason = f"the kernel has no input of that name; it has {', '.join(known)}"
             raise Failed(error("AK805", Span(path), option=f"--input {name}", reason=reason))
+
+
+def _by_entry(lists: tuple[ListParam, ...], inputs: GivenInputs, path: str) -> GivenInputs:
+    """Inputs with each tensor of a list under its own name: `pre.0` is `pre[0]`, an array for `pre` all in a stack."""
+    arrays = dict[str, Raw]()
+    spelled = {entry.replace("[", ".").rstrip("]"): entry for listed in lists for entry in listed.entries}
+    by_name = {listed.name: listed for listed in lists}
+    for name, array in inputs.arrays.items():
+        if name not in by_name:
+            arrays[spelled.get(name, name)] = array
+            continue
+        entries = by_name[name].entries
+        if array.ndim == 0 or array.shape[0] != len(entries):
+            reason = f"the array has shape {list(array.shape)}; a stack of {len(entries)} tensors is needed"
+            raise Failed(error("AK805", Span(path), option=f"--input {name}", reason=reason))
+        arrays |= {entry: np.ascontiguousarray(part) for entry, part in zip(entries, array, strict=True)}
+    return GivenInputs(arrays, inputs.numbers)
 
 
 def _check_memory(params: tuple[TensorParam, ...], sizes: Mapping[str, int], path: str) -> None:

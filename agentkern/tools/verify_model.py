@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agentkern.compiler.abi import ScalarParam, TensorParam
+from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam, lists_of
 from agentkern.compiler.analysis.promises import Promise, Promises, promises_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
@@ -101,6 +101,7 @@ class Signature:
     tensors: tuple[TensorParam, ...]
     scalars: tuple[ScalarParam, ...] = field(default=())
     promises: Promises = field(default_factory=dict[str, Promise])
+    lists: tuple[ListParam, ...] = ()
 
     @property
     def inputs(self) -> tuple[TensorParam, ...]:
@@ -132,7 +133,7 @@ def signature_of(kernel: Kernel) -> Signature:
             tensors.append(TensorParam(name, param.type.dtype, param.type.shape, param.type.access))
         elif isinstance(param.type, TileType):
             scalars.append(ScalarParam(name, param.type.dtype, defaults.get(name)))
-    return Signature(tuple(tensors), tuple(scalars), promises_of(kernel))
+    return Signature(tuple(tensors), tuple(scalars), promises_of(kernel), lists_of(kernel))
 
 
 def concrete(extents: tuple[int | Dim, ...], sizes: Sizes) -> tuple[int, ...]:

@@ -6,16 +6,20 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from agentkern.compiler.abi import Variant
+from agentkern.compiler.abi import Variant, lists_of
 from agentkern.compiler.driver import CompileRequest, CompileResult, schedules
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
+from agentkern.compiler.ir.dims import Dim, symbols
 from agentkern.compiler.schedule import Schedule
 from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.programs import compile_program
 from agentkern.tools.verify_model import BuildError, Sizes, signature_of
+
+OTHER_LENGTHS = 2
+"""Tensors of a list at most, where verification tries other static sizes than the given ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,4 +91,16 @@ def program_of(request: CompileRequest) -> CompiledProgram | tuple[Diagnostic, .
     lowered = lower_source(request.source, request.path, request.kernel, {}, request.settings)
     if lowered.outline is None:
         return lowered.diagnostics
-    return CompiledProgram(request, lowered.outline.sizes)
+    lengths = {name for listed in lists_of(lowered.outline) for name in _symbols(listed.count)}
+    sizes = lowered.outline.sizes
+    return CompiledProgram(request, tuple(_fewer(info) if info.name in lengths else info for info in sizes))
+
+
+def _symbols(count: int | Dim) -> tuple[str, ...]:
+    return () if isinstance(count, int) else symbols(count)
+
+
+def _fewer(info: SizeInfo) -> SizeInfo:
+    """The length of a list as other lengths are tried: each tensor is an argument and code of its own."""
+    most = max(OTHER_LENGTHS, info.minimum)
+    return replace(info, maximum=most if info.maximum is None else min(info.maximum, most))

@@ -1,9 +1,9 @@
 """The `reference` check: a user's Python function over torch tensors, called in a worker process.
 
 The function gets In tensors, scalars and sizes by parameter name (or the tensors alone, in order), on the CPU, and
-returns the outputs as a tensor, a tuple in order, or a dict. If it has a parameter of a partial output's name, that is
-what the output holds before. A function of the same name with `_f64` after it, where
-there is one, gives the outputs in float64, against which both errors are measured.
+returns the outputs as a tensor, a tuple in order, or a dict; a list of tensors is a Python list in both. If it has a
+parameter of a partial output's name, that is what the output holds before. A function of the same name with `_f64`
+after it, where there is one, gives the outputs in float64, against which both errors are measured.
 """
 
 from __future__ import annotations
@@ -155,6 +155,7 @@ def _write_request(reference: Reference, subject: Subject, cases: Sequence[Case]
         "file": str(reference.path.resolve()),
         "function": reference.function,
         "outputs": [p.name for p in subject.signature.outputs],
+        "lists": {listed.name: listed.entries for listed in subject.signature.lists},
         "partial": {p.name: p.dtype.name for p in partial},
         "cases": [
             {"tensors": dtypes, "sizes": dict(case.call.sizes), "scalars": dict(case.call.scalars)} for case in cases

@@ -81,15 +81,40 @@ def call(function: Callable[..., Any], given: Mapping[str, Any], required: Seque
     return function(*(given[name] for name in required))
 
 
-def named_outputs(value: Any, names: Sequence[str]) -> dict[str, torch.Tensor]:
-    """Return the outputs by name from a tensor, a tuple in order, or a dict."""
-    if isinstance(value, torch.Tensor):
+Lists = Mapping[str, Sequence[str]]
+NO_LISTS: Lists = {}
+
+
+def grouped(tensors: Mapping[str, Any], lists: Lists) -> dict[str, Any]:
+    """Return tensors by parameter, those of a list together under its name."""
+    owners = {entry: name for name, entries in lists.items() for entry in entries}
+    names = dict.fromkeys(owners.get(name, name) for name in tensors)
+    return {name: [tensors[e] for e in lists[name]] if name in lists else tensors[name] for name in names}
+
+
+def _is_one_list(value: Any) -> bool:
+    """Whether a value is a list of tensors, not a tuple that holds one or a dict."""
+    return not isinstance(value, Mapping) and not any(isinstance(item, list | tuple) for item in value)
+
+
+def named_outputs(value: Any, names: Sequence[str], lists: Lists = NO_LISTS) -> dict[str, torch.Tensor]:
+    """Return the outputs by name from a tensor, a tuple in order, or a dict; each tensor of a list under its own."""
+    wanted = list(grouped(dict.fromkeys(names), lists))
+    if isinstance(value, torch.Tensor) or (len(wanted) == 1 and wanted[0] in lists and _is_one_list(value)):
         value = (value,)
-    if isinstance(value, Mapping):
-        return {name: value[name] for name in names}
-    if len(value) != len(names):
-        raise ValueError(f"the reference returns {len(value)} tensors, the kernel has outputs {', '.join(names)}")
-    return dict(zip(names, value, strict=True))
+    if not isinstance(value, Mapping):
+        if len(value) != len(wanted):
+            raise ValueError(f"the reference returns {len(value)} tensors, the kernel has outputs {', '.join(wanted)}")
+        value = dict(zip(wanted, value, strict=True))
+    found: dict[str, torch.Tensor] = {}
+    for name in wanted:
+        if name not in lists:
+            found[name] = value[name]
+            continue
+        if len(value[name]) != len(lists[name]):
+            raise ValueError(f"the reference's `{name}` has {len(value[name])} tensors, not {len(lists[name])}")
+        found |= zip(lists[name], value[name], strict=True)
+    return found
 
 
 def answer_case(function: Callable[..., Any], request: dict[str, Any], number: int, folder: Path) -> dict[str, Any]:
@@ -98,8 +123,10 @@ def answer_case(function: Callable[..., Any], request: dict[str, Any], number: i
     with np.load(folder / f"{number}.npz") as stored:
         tensors = {name: to_torch(dtype, stored[name]) for name, dtype in case["tensors"].items()}
         before = {name: to_torch(dtype, stored[name]) for name, dtype in request["partial"].items()}
-    given = {**case["sizes"], **case["scalars"], **before, **tensors}
-    found = named_outputs(call(function, given, list(tensors)), request["outputs"])
+    lists = request["lists"]
+    inputs = grouped(tensors, lists)
+    given = {**case["sizes"], **case["scalars"], **grouped(before, lists), **inputs}
+    found = named_outputs(call(function, given, list(inputs)), request["outputs"], lists)
     named = {name: from_torch(tensor) for name, tensor in found.items()}
     return {f"{name}:{dtype}": raw for name, (dtype, raw) in named.items()}
 

@@ -127,8 +127,9 @@ def try_controls(subject: Subject, cases: Sequence[Case], judge: Judge) -> dict[
     verdicts: dict[str, bool] = {}
     for name, control in CONTROLS.items():
         for case in cases:
-            wrong = control(subject.signature_at(case.call.sizes), case.call, subject.oracle, 0)
-            if first_difference(subject.signature.outputs, wrong, subject.oracle(case.call)) is None:
+            signature = subject.signature_at(case.call.sizes)
+            wrong = control(signature, case.call, subject.oracle, 0)
+            if first_difference(signature.outputs, wrong, subject.oracle(case.call)) is None:
                 continue
             verdicts[name] = judge(case, wrong) is not None
             if verdicts[name]:

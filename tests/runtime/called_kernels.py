@@ -55,3 +55,19 @@ def masked(
     if total is not None:
         for _ in ak.grid():
             total[0] = ak.sum(out[:], axis=0)
+
+
+@ak.kernel
+def layers(
+    x: ak.In[ak.f32, T],
+    scales: ak.List[ak.In[ak.f32, T], H],
+    bias: ak.f32,
+    outs: ak.List[ak.Out[ak.f32, T], H],
+    total: ak.Out[ak.f32, T],
+):
+    for t in ak.grid(T):
+        y = x[t]
+        for n in range(H):
+            y = y * scales[n][t] + bias
+            outs[n][t] = y
+        total[t] = y

@@ -41,3 +41,24 @@ def double_rows(x: ak.In[ak.bf16, T, N], out: ak.Out[ak.bf16, T, N]):
     for t, n in ak.grid(T, N):
         out[t, n] = x[t, n] * 2
 """
+
+LISTS = """\
+import agentkern as ak
+
+T, L = ak.dim("T"), ak.static("L")
+
+
+@ak.kernel
+def chain(
+    x: ak.In[ak.f32, T],
+    scales: ak.List[ak.In[ak.f32, T], L],
+    steps: ak.List[ak.Out[ak.f32, T], L],
+    total: ak.Out[ak.f32, T],
+):
+    for t in ak.grid(T):
+        y = x[t]
+        for n in range(L):
+            y = y * scales[n][t]
+            steps[n][t] = y
+        total[t] = y
+"""

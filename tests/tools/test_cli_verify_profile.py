@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import why_no_gpu
 from tests.tools.command_line import agentkern
-from tests.tools.kernel_texts import ADD, BROKEN, RMS_NORM
+from tests.tools.kernel_texts import ADD, BROKEN, LISTS, RMS_NORM
 
 CHECKS = set("writes memory deterministic integers interpreter schedules batch reference special shapes".split())
 
@@ -79,3 +79,17 @@ def test_profile_against_a_file_that_is_not_there_is_wrong_usage(kernel: str):
     answer = agentkern("profile", kernel, "--dim", "H=8", "--against", "torch", "--json")
     assert answer.code == 2
     assert "peers.py" in answer.json["summary"]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("factor", "verdict"), [("s", "bit_exact"), ("s * s", "wrong")])
+def test_a_reference_gets_and_returns_lists(factor: str, verdict: str, tmp_path: Path):
+    kernel, reference = tmp_path / "kernel.py", tmp_path / "reference.py"
+    kernel.write_text(LISTS, encoding="utf-8")
+    reference.write_text(
+        "def chain(x, scales, L):\n    assert L == len(scales)\n    steps = []\n    for s in scales:\n"
+        f"        x = x * ({factor})\n        steps.append(x)\n    return steps, x\n",
+        encoding="utf-8",
+    )
+    answer = agentkern("verify", str(kernel), "--dim", "L=2", "--reference", f"{reference}:chain", "--json")
+    assert answer.json["verdict"] == verdict, answer.out

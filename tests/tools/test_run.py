@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.tools.command_line import agentkern
-from tests.tools.kernel_texts import ADD, RMS_NORM, ROWS
+from tests.tools.kernel_texts import ADD, LISTS, RMS_NORM, ROWS
 
 
 @pytest.fixture
@@ -162,3 +162,36 @@ def test_a_damaged_array_file_is_wrong_usage(add: Path, tmp_path: Path, content:
     answer = agentkern("run", str(add), "--input", f"a={file}", "--json")
     assert answer.code == 2
     assert answer.json["diagnostics"][0]["code"] == "AK805"
+
+
+def test_tensors_of_a_list_go_in_one_by_one_or_as_a_stack_and_come_out_by_name(tmp_path: Path):
+    path, out = tmp_path / "lists.py", tmp_path / "out.npz"
+    path.write_text(LISTS, encoding="utf-8")
+    scales = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.save(tmp_path / "x.npy", np.ones(3, np.float32))
+    np.save(tmp_path / "all.npy", scales)
+    np.save(tmp_path / "0.npy", scales[0])
+    np.save(tmp_path / "1.npy", scales[1])
+    for given in (["scales=all.npy"], ["scales.0=0.npy", "scales[1]=1.npy"]):
+        inputs = [word for pair in given for word in ("--input", pair.replace("=", f"={tmp_path}/"))]
+        common = ("--dim", "L=2", "--device", "interp", "-o", str(out), "--json")
+        answer = agentkern("run", str(path), "--input", f"x={tmp_path / 'x.npy'}", *inputs, *common)
+        assert answer.code == 0, answer.out
+        found = outputs_of(out)
+        assert list(found) == ["steps[0]", "steps[1]", "total"]
+        np.testing.assert_array_equal(found["steps[0]"], scales[0])
+        np.testing.assert_array_equal(found["total"], scales[0] * scales[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("scales=x.npy", "a stack of 2 tensors is needed"), ("scales.2=x.npy", "no input of that name")],
+)
+def test_a_wrong_tensor_of_a_list_is_reported(given: str, message: str, tmp_path: Path):
+    path = tmp_path / "lists.py"
+    path.write_text(LISTS, encoding="utf-8")
+    np.save(tmp_path / "x.npy", np.ones(3, np.float32))
+    pair = given.replace("=", f"={tmp_path}/")
+    answer = agentkern("run", str(path), "--dim", "L=2", "--input", pair, "--device", "interp", "--json")
+    assert answer.json["diagnostics"][0]["code"] == "AK805"
+    assert message in answer.json["diagnostics"][0]["message"]

@@ -200,6 +200,16 @@ def test_outputs_come_as_a_tensor_a_tuple_or_a_dict_and_their_number_is_checked(
         named_outputs((one, two), ["a"])
 
 
+def test_a_list_of_outputs_comes_as_a_list_alone_or_beside_others() -> None:
+    one, two, lists = torch.ones(1), torch.zeros(2), {"ys": ["ys[0]", "ys[1]"]}
+    wanted = {"ys[0]": one, "ys[1]": two}
+    for value in ([one, two], ([one, two],), {"ys": [one, two]}):
+        assert named_outputs(value, ["ys[0]", "ys[1]"], lists) == wanted
+    assert named_outputs(([one, two], one), ["ys[0]", "ys[1]", "z"], lists) == {**wanted, "z": one}
+    with pytest.raises(ValueError, match="`ys` has 1 tensors, not 2"):
+        named_outputs([one], ["ys[0]", "ys[1]"], lists)
+
+
 def test_arguments_go_by_name_where_the_function_has_the_names_else_in_order() -> None:
     given = {"H": 4, "eps": 0.5, "x": 1, "y": 2}
     assert call(lambda y, x, eps: (x, y, eps), given, ["x", "y"]) == (1, 2, 0.5)

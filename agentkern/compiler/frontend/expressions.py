@@ -39,6 +39,7 @@ STRUCTURE = (
     "In",
     "Out",
     "InOut",
+    "List",
     "kernel",
     "inline",
     "grid",

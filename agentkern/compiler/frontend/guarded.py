@@ -21,6 +21,7 @@ from agentkern.compiler.frontend.conversion import (
     together,
     weak_tile,
 )
+from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.lowering import I64, Lowering
 from agentkern.compiler.frontend.requirements import require
 from agentkern.compiler.frontend.selection import Selection
@@ -32,6 +33,7 @@ from agentkern.compiler.frontend.values import (
     Nothing,
     Number,
     Tensor,
+    TensorList,
     Tile,
     describe,
     shape_text,
@@ -53,6 +55,8 @@ def _tensor(lw: Lowering, name: str, form_: Form, node: ast.Call) -> tuple[Tenso
     first = node.args[0] if node.args else None
     if isinstance(first, ast.Subscript):
         value = lw.need_one(first.value)
+        if isinstance(value, TensorList):
+            list_item(lw, value, first)
         if isinstance(value, Tensor):
             return value, first
     reason = "the first argument is a tensor's subscript"

@@ -10,7 +10,8 @@ from agentkern.compiler.frontend.elements import lower_elements
 from agentkern.compiler.frontend.expressions import public_value
 from agentkern.compiler.frontend.grids import lower_grid
 from agentkern.compiler.frontend.later import LATER
-from agentkern.compiler.frontend.lowering import Lowering, Poisoned
+from agentkern.compiler.frontend.lists import list_items
+from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.steps import lower_steps
 from agentkern.compiler.frontend.values import (
@@ -22,6 +23,7 @@ from agentkern.compiler.frontend.values import (
     Number,
     Poison,
     PythonName,
+    TensorList,
     Tile,
     Tuple,
     describe,
@@ -68,10 +70,21 @@ def _over_tuple(lw: Lowering, node: ast.For) -> None:
     match lw.evaluate(node.iter):
         case Tuple(items):
             _unroll(lw, node, items)
+        case TensorList() as tensors:
+            _over_list(lw, node, tensors)
         case Poison():
             forget(lw, node)
         case _:
             _not_a_loop(lw, node)
+
+
+def _over_list(lw: Lowering, node: ast.For, tensors: TensorList) -> None:
+    try:
+        items = list_items(lw, tensors, node.iter)
+    except Rejected:
+        forget(lw, node)
+        raise
+    _unroll(lw, node, items)
 
 
 def _unroll(lw: Lowering, node: ast.For, items: Sequence[FrontValue]) -> None:

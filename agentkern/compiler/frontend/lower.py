@@ -16,7 +16,6 @@ from agentkern.compiler.frontend.names import why_not_kernel
 from agentkern.compiler.frontend.signature import Signature, read_signature
 from agentkern.compiler.frontend.sinking import grids_of
 from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
-from agentkern.compiler.frontend.values import Tensor
 from agentkern.compiler.ir.core import Builder, Kernel
 from agentkern.compiler.ir.tile_ops import TILE_OPS
 from agentkern.diagnostics import Diagnostic, Edit, Fix, Span, error, in_source_order
@@ -152,6 +151,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
             "statics": statics,
             "settings": tuple(signature.settings),
             **({"promises": tuple(signature.promises)} if signature.promises else {}),
+            **({"lists": tuple(signature.lists)} if signature.lists else {}),
         },
     )
 
@@ -175,9 +175,10 @@ def _check_whole(lw: Lowering, node: ast.FunctionDef, signature: Signature) -> N
         if not any(d.code == "AK110" for d in lw.diagnostics):
             lw.diagnostics.append(error("AK111", lw.header(node), kernel=node.name))
         return
-    for name, argument in signature.outputs.items():
-        if name not in lw.written:
-            tensor = signature.names.get(name)
-            in_place = isinstance(tensor, Tensor) and tensor.type.access == "inout"
-            hint = "store to it, or declare it `ak.In[...]`" if in_place else None
+    reported: set[str] = set()
+    for name, (argument, access) in signature.outputs.items():
+        # of a list, the first tensor that is not written
+        if name not in lw.written and argument.arg not in reported:
+            reported.add(argument.arg)
+            hint = "store to it, or declare it `ak.In[...]`" if access == "inout" else None
             lw.diagnostics.append(lw.diagnostic("AK310", argument, name=name, hint=hint))

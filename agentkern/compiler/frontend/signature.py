@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,30 +10,27 @@ from agentkern.compiler.frontend.conversion import ARITHMETIC
 from agentkern.compiler.frontend.literals import converted, misfit
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
 from agentkern.compiler.frontend.promises import Row, promise_row, split_promises
+from agentkern.compiler.frontend.tensor_parameters import ACCESS, LIST_HINT, tensor_parameter
 from agentkern.compiler.frontend.values import (
     NOTHING,
     POISON,
-    BlockVar,
-    Extent,
     FrontValue,
     Function,
     Number,
-    Tensor,
+    TensorList,
     Text,
     Tile,
     TypeName,
     describe,
     number_text,
 )
-from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import SizeInfo, Value
+from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.types import Access, TensorType, TileType
-from agentkern.diagnostics import Edit, Fix
+from agentkern.compiler.ir.types import Access, TileType
 from agentkern.dsl.dtypes import DType
 
 Scalar = int | float | bool
-_ACCESS: dict[str, Access] = {"In": "in", "Out": "out", "InOut": "inout"}
+ListRow = tuple[str, int, "int | Dim", Access]
 _SETTING_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "static_int": ("an integer", (int,)),
     "static_bool": ("`True` or `False`", (bool,)),
@@ -49,7 +45,8 @@ class Signature:
     params: list[Value] = field(default_factory=list)
     defaults: list[tuple[str, Scalar]] = field(default_factory=list)
     settings: list[tuple[str, Scalar]] = field(default_factory=list)
-    outputs: dict[str, ast.arg] = field(default_factory=dict)
+    outputs: dict[str, tuple[ast.arg, Access]] = field(default_factory=dict)
+    lists: list[ListRow] = field(default_factory=list[ListRow])
     setting_names: list[str] = field(default_factory=list)
     optional: list[str] = field(default_factory=list)
     names: dict[str, FrontValue] = field(default_factory=dict)
@@ -120,17 +117,9 @@ def _parameter(
     annotation, promises = split_promises(annotation)
     _reject_later(lw, name, annotation)
     if isinstance(annotation, ast.Subscript):
-        access = lw.need_one(annotation.value)
-        if not isinstance(access, Function) or access.name not in _ACCESS:
-            lw.fail("AK213", annotation, name=name, reason=f"{describe(access)} is not `ak.In`, `ak.Out` or `ak.InOut`")
-        value = _tensor(lw, node, name, annotation, _ACCESS[access.name])
         if default is not None:
             lw.fail("AK214", default, name=name, reason="tensors have no default")
-        signature.params.append(value)
-        if _ACCESS[access.name] != "in":
-            signature.outputs[name] = argument
-        signature.names[name] = Tensor(value, name)
-        signature.promises += [promise_row(lw, Tensor(value, name), call) for call in promises]
+        _in_memory(lw, signature, node, argument, annotation, promises)
         return
     if promises:
         lw.fail("AK213", promises[0], name=name, reason="only tensors make promises")
@@ -140,11 +129,35 @@ def _parameter(
         case Function(kind) if kind in _SETTING_KINDS:
             signature.setting_names.append(name)
             _setting(lw, signature, argument, kind, default, settings)
-        case Function(kind) if kind in _ACCESS:
+        case Function(kind) if kind in ACCESS:
             reason = f"`ak.{kind}` without dtype and sizes"
             lw.fail("AK213", annotation, name=name, reason=reason, hint=f"write `ak.{kind}[ak.f32, T, H]`")
+        case Function("List"):
+            reason = "`ak.List` without tensor and count"
+            lw.fail("AK213", annotation, name=name, reason=reason, hint=LIST_HINT)
         case other:
             lw.fail("AK213", annotation, name=name, reason=f"{describe(other)} is not a parameter's type")
+
+
+def _in_memory(
+    lw: Lowering,
+    signature: Signature,
+    node: ast.FunctionDef,
+    argument: ast.arg,
+    annotation: ast.Subscript,
+    promises: tuple[ast.Call, ...],
+) -> None:
+    """A tensor or a list of tensors. Errors: AK203, AK213, AK215."""
+    found = tensor_parameter(lw, node, argument.arg, annotation, promises)
+    if isinstance(found.value, TensorList):
+        row = (argument.arg, len(signature.params), found.value.extent, found.access)
+        signature.lists.append(row)
+    signature.names[argument.arg] = found.value
+    signature.params += [tensor.value for tensor in found.params]
+    if not isinstance(found.value, TensorList) or isinstance(found.value.extent, int):
+        written = [tensor for tensor in found.params if tensor.type.access != "in"]
+        signature.outputs.update({tensor.name: (argument, tensor.type.access) for tensor in written})
+    signature.promises += [promise_row(lw, tensor, call) for tensor in found.params for call in found.promises]
 
 
 def _present(lw: Lowering, signature: Signature, argument: ast.arg, settings: Mapping[str, Scalar]) -> ast.arg | None:
@@ -175,56 +188,6 @@ def _reject_later(lw: Lowering, name: str, annotation: ast.expr) -> None:
     if isinstance(call, ast.Attribute) and isinstance(call.value, ast.Subscript | ast.Call):
         instead = "tensors are contiguous; `.values`, `.distinct`, `.offsets` and `.partial` are known"
         lw.fail("AK602", annotation, name=name, what=f"`.{call.attr}(...)`", instead=instead)
-
-
-def _tensor(lw: Lowering, node: ast.FunctionDef, name: str, annotation: ast.Subscript, access: Access) -> Value:
-    items = list(annotation.slice.elts) if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-    dtype = lw.need_one(items[0]) if items else None
-    if not isinstance(dtype, TypeName):
-        at = items[0] if items else annotation
-        reason = "a dtype comes first" if dtype is None else f"a dtype comes first, not {describe(dtype)}"
-        lw.fail("AK213", at, name=name, reason=reason)
-    _unknown_sizes(lw, node, items[1:])
-    shape = tuple(_extent(lw, item, value) for item, value in zip(items[1:], lw.need(*items[1:]), strict=True))
-    for extent in shape:
-        lw.use_sizes(extent)
-    return Value(TensorType(dtype.dtype, shape, access), name)
-
-
-def _extent(lw: Lowering, node: ast.expr, value: FrontValue) -> int | Dim:
-    match value:
-        case Number(int() as number) if not isinstance(number, bool) and number >= 0:
-            return number
-        case Extent(extent):
-            return extent
-        case Number(number):
-            lw.fail("AK215", node, reason=number_text(number))
-        case Tile() | BlockVar():
-            lw.fail("AK215", node, reason=f"`{lw.source.text_of(node)}`")
-        case other:
-            lw.fail("AK215", node, reason=describe(other))
-
-
-def _unknown_sizes(lw: Lowering, node: ast.FunctionDef, items: list[ast.expr]) -> None:
-    """Report names that no size has, once each, and go on as if they were defined."""
-    for item in items:
-        for child in ast.walk(item):
-            if not isinstance(child, ast.Name) or lw.lookup(child.id) is not None or not lw.prefix:
-                continue
-            fixes = _define(lw, node, child.id)
-            lw.diagnostics.append(lw.diagnostic("AK203", child, name=child.id, fixes=fixes))
-            lw.sizes[child.id] = SizeInfo(child.id)
-            lw.scopes[0][child.id] = Extent(dims.symbol(child.id), static=False)
-
-
-def _define(lw: Lowering, node: ast.FunctionDef, name: str) -> tuple[Fix, ...]:
-    line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    text = f'{name} = {lw.prefix}dim("{name}")\n\n\n'
-    fixes = [Fix(f"define `{name}`", (Edit((line, 1), (line, 1), text),))]
-    near = difflib.get_close_matches(name, list(lw.sizes), 1, 0.6)
-    if near:
-        fixes[0] = Fix(f"define `{name}` (or write `{near[0]}`)", fixes[0].edits)
-    return tuple(fixes)
 
 
 def _scalar(lw: Lowering, signature: Signature, argument: ast.arg, dtype: DType, default: ast.expr | None) -> None:

@@ -8,6 +8,7 @@ from agentkern.compiler.frontend.choices import condition_of, lower_if
 from agentkern.compiler.frontend.elements import assign_element
 from agentkern.compiler.frontend.expressions import condition
 from agentkern.compiler.frontend.later import STATEMENTS
+from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.loops import handle_for
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected, Returned, StatementHandler
 from agentkern.compiler.frontend.operators import operate
@@ -20,6 +21,7 @@ from agentkern.compiler.frontend.values import (
     Nothing,
     Poison,
     Tensor,
+    TensorList,
     Tile,
     Tuple,
     describe,
@@ -87,6 +89,11 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
             store(lw, tensor, target, value, value_node)
         case Poison():
             _note_mentioned(lw, target)
+        case TensorList() as tensors:
+            _note_mentioned(lw, target)
+            list_item(lw, tensors, target)
+            instead = f"{lw.source.text_of(target)}[:]"
+            lw.fail("AK217", target, name=lw.source.text_of(target), instead=instead, hint=f"write `{instead} = ...`")
         case Tile() if lw.elements is not None:
             assign_element(lw, target, value, value_node)
         case Tile():
@@ -98,9 +105,10 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
 
 def _note_mentioned(lw: Lowering, node: ast.AST) -> None:
     """Count the tensors that a rejected store names as written: no second error follows."""
-    names = [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+    values = [lw.lookup(child.id) for child in ast.walk(node) if isinstance(child, ast.Name)]
     if lw.grid is not None:
-        lw.grid.writes.update(name for name in names if isinstance(lw.lookup(name), Tensor))
+        lw.grid.writes.update(value.name for value in values if isinstance(value, Tensor))
+        lw.grid.writes.update(item.name for value in values if isinstance(value, TensorList) for item in value.items)
 
 
 def _assign(lw: Lowering, node: ast.stmt) -> None:

@@ -22,6 +22,7 @@ from agentkern.compiler.frontend.conversion import (
     weak_tile,
 )
 from agentkern.compiler.frontend.entries import Entry, entries
+from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.selection import Selection, select
 from agentkern.compiler.frontend.source import Located
@@ -31,6 +32,7 @@ from agentkern.compiler.frontend.values import (
     FrontValue,
     Number,
     Tensor,
+    TensorList,
     Text,
     Tile,
     Tuple,
@@ -248,6 +250,8 @@ def handle_subscript(lw: Lowering, node: ast.expr) -> FrontValue:
             return subscript_tile(lw, tile, node)
         case Tuple(items):
             return tuple_item(lw, items, node)
+        case TensorList() as tensors:
+            return list_item(lw, tensors, node)
         case other:
             hint = "tensors and tiles have subscripts"
             if isinstance(other, Text):

@@ -70,6 +70,15 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorList:
+    """A parameter of several tensors of one type; `items` is empty while their number, `extent`, is open."""
+
+    name: str
+    extent: int | Dim
+    items: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BlockVar:
     """A variable of a grid or loop. `scalar` is set for `ak.each`: the index itself; `head` for a loop: its call.
 
@@ -170,8 +179,8 @@ class Poison:
 
 
 FrontValue = (
-    Number | Extent | Tile | Tensor | BlockVar | Element | TypeName | Function | Module | Tuple | Text | Nothing
-    | PythonName | Poison
+    Number | Extent | Tile | Tensor | TensorList | BlockVar | Element | TypeName | Function | Module | Tuple | Text
+    | Nothing | PythonName | Poison
 )  # fmt: skip
 POISON = Poison()
 NOTHING = Nothing()
@@ -209,7 +218,7 @@ def describe(value: FrontValue) -> str:
             return f"a tile {type_text(value.type)}" if value.shape else f"a scalar {value.dtype}"
         case TypeName(dtype):
             return f"the dtype `{dtype}`"
-        case Element(name) | Tensor(_, name) | BlockVar(_, name) | Function(name) | PythonName(name):
+        case Element(name) | Tensor(_, name) | TensorList(name) | BlockVar(_, name) | Function(name) | PythonName(name):
             return f"{_KINDS[type(value)]}{name}`"
         case _:
             return _KINDS[type(value)]
@@ -217,6 +226,7 @@ def describe(value: FrontValue) -> str:
 
 _KINDS: dict[type, str] = {
     Tensor: "tensor `",
+    TensorList: "the list of tensors `",
     BlockVar: "block `",
     Element: "the place `",
     Function: "`ak.",

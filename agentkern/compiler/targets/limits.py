@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ARGUMENT_BYTES = 32_764
+"""Arguments of one launch, of every architecture from 7.0 on (CUDA 12.1 and newer)."""
+TENSOR_MAP_BYTES = 128
+
 
 @dataclass(frozen=True, slots=True)
 class ArchLimits:

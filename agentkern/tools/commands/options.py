@@ -13,6 +13,7 @@ import click
 from agentkern.compiler.targets.limits import TARGETS
 
 Value = int | float | bool
+_INPUT_NAME = re.compile(r"[A-Za-z_]\w*(\[\d+\]|\.\d+)?", re.ASCII)  # `pre[3]` and `pre.3`: a tensor of a list
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout and nothing else there.")
 kernel_argument = click.argument("target_file", metavar="FILE[:KERNEL]")
@@ -37,7 +38,7 @@ def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def input_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--input x=file.npy` or `--input eps=1e-5`, repeatable: (files, numbers) by name."""
+    """`--input x=file.npy`, `--input pre.0=file.npy` or `--input eps=1e-5`, repeatable: (files, numbers) by name."""
     return click.option(
         "--input", "inputs", multiple=True, metavar="NAME=FILE|NUMBER", callback=_parse_inputs,
         help="An array (.npy, .npz) or a number; one that is not given is seeded random.",
@@ -91,7 +92,7 @@ def _parse_inputs(
     numbers: dict[str, Value] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier() or not text:
+        if not equals or not _INPUT_NAME.fullmatch(name) or not text:
             raise click.BadParameter(f"`{pair}`: write `--input NAME=FILE.npy` or `--input NAME=NUMBER`")
         if name in files or name in numbers:
             raise click.BadParameter(f"`{name}` is given twice")
