@@ -220,6 +220,16 @@ BLOCKS = (
         "`{name}` carries a value from one block to the next",
         "blocks are independent: take a whole axis with `:`, or give the new value a name of its own",
     ),
+    Code(
+        "AK411",
+        "`ak.segments` of {what}: no offsets are promised",
+        "give it a parameter that promises them: `offsets: ak.In[ak.i32, E + 1].offsets(T)`",
+    ),
+    Code(
+        "AK412",
+        "`{block}` is a whole segment, and this axis has one element for each segment",
+        "a segment's number is `{block}.ordinal`",
+    ),
     Code("AK420", "`{name}` changes from step to step, and its first value is a number without dtype", "{hint_text}"),
     Code(
         "AK421",

@@ -34,12 +34,34 @@ def parts(extent: Size | int, count: Size | int | None = None, *, block: int | N
     raise not_executed("parts")
 
 
+class Segments:
+    """What `ak.segments` gives to `ak.grid`."""
+
+    def blocks(self, *, block: int | None = None) -> Segments:
+        """Pairs `(s, m)` of a segment and a block of its rows: `for (s, m), n in ak.grid(....blocks(), N):`.
+
+        A block never crosses a segment; an empty segment has none. `block` fixes its size.
+        """
+        raise not_executed("segments")
+
+
+def segments(offsets: object) -> Segments:
+    """The segments of a ragged tensor: the indices `offsets[s]` to `offsets[s + 1] - 1` for each s.
+
+    `offsets` is a parameter that promises them: `ak.In[ak.i32, E + 1].offsets(T)`. The variable subscripts the whole
+    segment, however long, an empty one too; `.ordinal`, `.start`, `.end` are its numbers.
+    """
+    raise not_executed("segments")
+
+
 def scratch(shape: object, dtype: DType) -> Scratch:
     """Memory between the grids of a call: `part = ak.scratch((8, H), ak.f32)`; a grid sees what earlier ones wrote."""
     raise not_executed("scratch")
 
 
-def grid(*extents: Size | int | Each | Parts, block: int | tuple[int | None, ...] | None = None) -> Iterator[object]:
+def grid(
+    *extents: Size | int | Each | Parts | Segments, block: int | tuple[int | None, ...] | None = None
+) -> Iterator[object]:
     """Independent blocks of indices, in any order; one name per extent.
 
     `block` fixes a block's size where the program needs it; `None` leaves it to the compiler. `ak.grid()` is one block.

@@ -9,6 +9,7 @@ from typing import Literal
 from agentkern.compiler.analysis.blocks import at_name, label, ordinal_name
 from agentkern.compiler.analysis.element_forms import ALWAYS, Condition, ElementForms
 from agentkern.compiler.analysis.index_forms import Form, IndexForms, Required, parameter_forms
+from agentkern.compiler.analysis.ragged import ragged_axes
 from agentkern.compiler.analysis.requirements import assume, forget, required_by, with_required
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -144,7 +145,9 @@ def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexFo
     if value is None:
         assert entry.axis is not None
         low, high = ("0", str(tensor.shape[entry.axis])) if entry.text == ":" else entry.text.split(":")
-        return AxisIndex("range", entry.text, dims.parse(low), dims.parse(high))
+        first, end = dims.parse(low), dims.parse(high)
+        ragged = forms.segment_within(first, end)
+        return AxisIndex("range", entry.text if ragged is None else label(ragged.segment), first, end)
     if isinstance(value.type, BlockType):
         return AxisIndex("block", label(value.type), block=forms.resolved(value.type))
     spread = bool(entry.tile_axes)
@@ -342,6 +345,8 @@ class _Collector:
 def _grid_scope(grid: Op, outer: IndexForms) -> Scope:
     forms = outer.copy()
     blocks = tuple(v.type for v in grid.regions[0].args if isinstance(v.type, BlockType))
+    for ragged in ragged_axes(grid, forms.promises):
+        forms.enter_segments(ragged)
     for block in blocks:
         forms.enter(block)
     forms.facts = forms.facts.positive(block.length for block in blocks)  # else no block runs

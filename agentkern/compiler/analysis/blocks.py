@@ -2,6 +2,7 @@
 
 For a block variable `t` over `extent`: `%t.at` is one index that the current block holds; with a written block also
 `%t.ordinal`, and `%t` is the block's present extent. Two different blocks never share a `%t.at` or a `%t.ordinal`.
+Symbols of a segment are those of `ragged.py`.
 """
 
 from collections.abc import Iterable
@@ -11,8 +12,8 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import BlockType
 
-ORDINAL_RANK = 1
-INSIDE_RANK = 2
+ORDINAL_RANK = 3
+INSIDE_RANK = 4
 
 
 def label(block: BlockType) -> str:

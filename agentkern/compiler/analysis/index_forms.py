@@ -14,6 +14,7 @@ from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.analysis.promises import Promise, Promises, element_fact, lasting_promises
+from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.analysis.ranges import dtype_range, positions_range, value_range
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -24,7 +25,7 @@ from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 
 Form = int | Dim
 Clause = tuple[Form, ...]
-VALUE_RANK = 3
+VALUE_RANK = 5
 LEVEL_RANKS = 1000
 """Ranks between one loop's symbols and the next one's, more than the values that one region defines."""
 
@@ -66,13 +67,14 @@ class IndexForms:
     loops: dict[str, BlockType] = field(default_factory=dict[str, BlockType])
     required: tuple[Required, ...] = ()
     unassumed: dict[str, SymbolFact] = field(default_factory=dict[str, SymbolFact])
+    ragged: tuple[Ragged, ...] = ()
 
     def copy(self) -> IndexForms:
         """An independent copy, for the body of a grid."""
         lists = (dict(self.definitions), list(self.data), list(self.scalars), list(self.derived))
         made = (dict(self.makers), dict(self.origins), self.promises, dict(self.elements), dict(self.loops))
         first = (self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges))
-        return IndexForms(*first, *lists, *made, self.required)
+        return IndexForms(*first, *lists, *made, self.required, ragged=self.ragged)
 
     def required_of(self, name: str) -> Iterator[Required]:
         """What is required of the elements that a symbol stands for, in terms of that symbol."""
@@ -95,6 +97,16 @@ class IndexForms:
         """Add the symbols of a block variable."""
         self.facts = self.facts.with_symbols(blocks.block_facts(block))
         self.blocks = (*self.blocks, block)
+
+    def enter_segments(self, ragged: Ragged) -> None:
+        """Add the symbols of a segment: data, bounded where offsets are promised."""
+        self.facts = self.facts.with_symbols(ragged.facts())
+        self.data += ragged.names
+        self.ragged = (*self.ragged, ragged)
+
+    def segment_within(self, low: Form, high: Form) -> Ragged | None:
+        """The segments whose current one is all of `low` to `high`."""
+        return next((each for each in self.ragged if each.bounds == (low, high)), None)
 
     def enter_loop(self, op: Op) -> BlockType:
         """Add the symbols of a loop's steps and carried values; returns its block with bounds as forms."""

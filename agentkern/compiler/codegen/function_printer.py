@@ -127,9 +127,7 @@ class FunctionPrinter:
     def _expression(self, op: Op) -> str:
         operands = tuple([self.spell(v) for v in op.operands])
         if op.name == "cast":
-            saturate = op.attrs.get("saturate") is not False
-            template = expressions.cast(dtype_of(op.operands[0]), dtype_of(op.result), saturate=saturate)
-            return template.format(*operands)
+            return expressions.cast(dtype_of(op.operands[0]), dtype_of(op.result)).format(*operands)
         if op.name == "bitcast":
             return expressions.bitcast(dtype_of(op.operands[0]), dtype_of(op.result)).format(*operands)
         dtype = dtype_of(op.operands[1] if op.name == "where" else op.operands[0])

@@ -117,8 +117,10 @@ def operand(lw: Lowering, value: FrontValue, node: ast.expr, operation: str) -> 
         case BlockVar(scalar=Tile() as scalar):
             return scalar
         case BlockVar():
-            fixes = (lw.source.replace(node, f"{lw.source.exact(node)}.index", "use its indices"),)
-            lw.fail("AK405", node, block=value.name, fixes=fixes)
+            name, what = (".index", "its indices") if value.segment is None else (".ordinal", "its number")
+            fixes = (lw.source.replace(node, f"{lw.source.exact(node)}{name}", f"use {what}"),)
+            hint = None if value.segment is None else f"a segment's number is `{value.name}.ordinal`"
+            lw.fail("AK405", node, block=value.name, fixes=fixes, hint=hint)
         case Tensor():
             colons = ", ".join([":"] * value.type.rank) or "()"
             instead = f"{value.name}[{colons}]"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.frontend.conversion import Shape
 from agentkern.compiler.frontend.lowering import Lowering
+from agentkern.compiler.frontend.segments import check_whole
 from agentkern.compiler.frontend.values import (
     BlockVar,
     Extent,
@@ -171,10 +172,11 @@ def _entry(lw: Lowering, node: ast.expr, axis: int, shape: Shape) -> Entry:
     match lw.need_one(node):
         case BlockVar(scalar=Tile() as scalar):
             return Entry(node, "scalar", scalar=scalar)
-        case BlockVar(whole=None) as block:
+        case BlockVar(span=None) as block:
             return Entry(node, "block", block=block)
-        case BlockVar() as block:
-            return Entry(node, "slice", block=block, low=block.piece[0], high=block.piece[1])
+        case BlockVar(span=(low, high)) as block:
+            check_whole(lw, block, node, shape[axis])
+            return Entry(node, "slice", block=block, low=low, high=high)
         case Number(int() as number) if not isinstance(number, bool):
             return _position(lw, node, number, axis, shape)
         case Extent(extent):

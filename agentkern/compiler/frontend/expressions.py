@@ -47,6 +47,7 @@ STRUCTURE = (
     "steps",
     "elements",
     "parts",
+    "segments",
     "static_int",
     "static_bool",
     "static_float",
@@ -164,7 +165,7 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         case Function(name) if name in ACCESSES:
             return ACCESSES[name](lw, node)
         case Function(name):
-            heads = name in ("grid", "each", "parts", "steps", "elements")
+            heads = name in ("grid", "each", "parts", "segments", "steps", "elements")
             where = "heads a loop: `for t in ak.grid(T):`" if heads else "is not called in a kernel"
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")
         case PythonName(name, "builtin"):

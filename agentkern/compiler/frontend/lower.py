@@ -129,6 +129,8 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
         lw.diagnostics.append(error("AK123", lw.header(node), name=node.name, what="kernel", reason=reason))
     signature = read_signature(lw, node, settings)
     lw.parameter_names, lw.optional = set(signature.names), tuple(signature.optional)
+    lw.promises = tuple(signature.promises)
+    lw.annotations = {a.arg: a.annotation for a in node.args.args if a.annotation is not None}
     lw.scopes.append(signature.names)
     _check_settings(lw, node, signature, settings)
     lw.run(node.body)

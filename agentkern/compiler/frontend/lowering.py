@@ -122,6 +122,9 @@ class Lowering:
         # Memory between grids; names that it may not have; the name that the statement at hand assigns.
         self.scratch: list[Value] = []
         self.parameter_names: set[str] = set()
+        # Parameters' annotations by name, and the promises about their values as a kernel's attributes have them.
+        self.annotations: dict[str, ast.expr] = {}
+        self.promises: tuple[tuple[object, ...], ...] = ()
         self.optional: tuple[str, ...] = ()
         self.assigned: str | None = None
         self.n_grids = 0
@@ -304,7 +307,8 @@ class Lowering:
         if self.grid is None or isinstance(extent, int):
             return None
         for name in dims.symbols(extent):
-            block = self.grid.blocks.get(name.removesuffix(".ordinal"))
+            owner = name if name in self.grid.blocks else name.rpartition(".")[0]  # `.ordinal`, `.start`, `.length`
+            block = self.grid.blocks.get(owner)
             if block is not None:
                 return block
         return None

@@ -14,6 +14,7 @@ from agentkern.compiler.frontend.literals import misfit
 from agentkern.compiler.frontend.lowering import I64, Lowering, Rejected
 from agentkern.compiler.frontend.operations import OPERATIONS
 from agentkern.compiler.frontend.operations import call as operation
+from agentkern.compiler.frontend.segments import written_rows
 from agentkern.compiler.frontend.shapes import axes_of, bitcast_axis, dtype_of, reshape, swap_axes, transpose
 from agentkern.compiler.frontend.values import (
     BlockVar,
@@ -167,8 +168,8 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
         if near:
             fixes = (lw.source.replace(node, f"{block.name}.{near[0]}", f"write `.{near[0]}`"),)
         lw.fail("AK402", node, block=block.name, attribute=name, fixes=fixes)
-    if block.whole is not None and name != "ordinal":
-        return _of_piece(lw, block, name, node)
+    if block.span is not None and name != "ordinal":
+        return _of_span(lw, block, block.span, name, node)
     if name == "index":
         if block.scalar is not None:
             return block.scalar
@@ -178,9 +179,9 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
     return Tile(lw.emit(name, (block.value,), TileType(I64), node))
 
 
-def _of_piece(lw: Lowering, block: BlockVar, name: str, node: ast.Attribute) -> Tile:
-    """`p.index`, `p.start`, `p.end` of a piece of a range."""
-    low, high = block.piece
+def _of_span(lw: Lowering, block: BlockVar, span: tuple[int | Dim, int | Dim], name: str, node: ast.Attribute) -> Tile:
+    """`p.index`, `p.start`, `p.end` of a piece of a range or of a segment."""
+    low, high = span
     if name == "end":
         return _index(lw, high, node)
     start = _index(lw, low, node)
@@ -199,6 +200,8 @@ def _index(lw: Lowering, form: int | Dim, node: ast.Attribute) -> Tile:
 
 
 def _written_block(lw: Lowering, block: BlockVar) -> tuple[Fix, ...]:
+    if block.rows is not None:
+        return written_rows(lw, block.rows)
     if lw.grid is None or lw.grid.call is None:
         return ()
     call, names = (block.head, (block.name,)) if block.head is not None else (lw.grid.call, lw.grid.names)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.values import Extent, Function, Module, Nothing, Number, Tile, describe
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
 
 EACH_FORM = "ak.each(lo, hi)"
@@ -57,6 +58,13 @@ def _parts(lw: Lowering, node: ast.Call) -> AxisRange:
     if count == 0:
         lw.fail("AK121", node.args[1], reason="a range in 0 pieces", hint="cut it into one piece at least")
     return AxisRange(count, block=1, whole=whole)
+
+
+def piece_span(symbol: str, whole: int | Dim, count: int | Dim) -> tuple[int | Dim, int | Dim]:
+    """The first index of a piece of `count`, and the one after its last."""
+    number = dims.symbol(f"{symbol}.ordinal")
+    following = dims.mul(dims.add(number, 1), whole)
+    return dims.floordiv(dims.mul(number, whole), count), dims.floordiv(following, count)
 
 
 def _size(lw: Lowering, node: ast.expr) -> int | Dim:

@@ -82,29 +82,24 @@ class TensorList:
 class BlockVar:
     """A variable of a grid or loop. `scalar` is set for `ak.each`: the index itself; `head` for a loop: its call.
 
-    `whole` is set for a piece of that many indices.
+    `span` is set for a piece of a range or a segment: its first index and one past its last; `segment` for a segment:
+    where all of them end; `rows` for a block of rows of a segment: the call of `.blocks`.
     """
 
     value: Value
     name: str
     scalar: Tile | None = None
     head: ast.Call | None = None
-    whole: int | Dim | None = None
-
-    @property
-    def piece(self) -> tuple[int | Dim, int | Dim]:
-        """The first index of a piece, and the one after its last."""
-        assert self.whole is not None
-        number, count = dims.symbol(f"{self.type.name}.ordinal"), self.type.extent
-        following = dims.mul(dims.add(number, 1), self.whole)
-        return dims.floordiv(dims.mul(number, self.whole), count), dims.floordiv(following, count)
+    span: tuple[int | Dim, int | Dim] | None = None
+    segment: int | Dim | None = None
+    rows: ast.Call | None = None
 
     @property
     def extent(self) -> int | Dim:
         """How many indices it stands for, as an axis."""
-        if self.whole is None:
+        if self.span is None:
             return self.type.current
-        low, high = self.piece
+        low, high = self.span
         return dims.add(high, dims.mul(low, -1))
 
     @property
@@ -192,8 +187,8 @@ def extent_value(extent: int | Dim, *, static: bool) -> FrontValue:
 
 
 def extent_text(extent: int | Dim) -> str:
-    """How an extent is shown to people: a block's current extent is the block's name."""
-    return str(extent).replace("%", "")
+    """How an extent is shown to people: a block's current extent, and a segment's length, is the block's name."""
+    return str(extent).replace("%", "").replace(".length", "")
 
 
 def shape_text(shape: tuple[int | Dim, ...]) -> str:

@@ -7,28 +7,23 @@ lowering and must not import it.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from agentkern.compiler.ir import dims, reference_orders
-from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
-from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir import reference_orders
+from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.interpreter_access import update_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
-from agentkern.compiler.ir.interpreter_loops import FREE_STEP, run_branch, run_loop
+from agentkern.compiler.ir.interpreter_grids import block_type, blocks_between, grid_frames
+from agentkern.compiler.ir.interpreter_loops import run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
 from agentkern.compiler.ir.interpreter_requirements import RequirementError, require
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
-from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.types import TensorType, TileType
 
 __all__ = ["InterpreterError", "RequirementError", "interpret"]
-
-PIECE_ELEMS = 1 << 19
-"""Elements of the largest tile of a piece of a free block: half a million f32 stay in a host's L2 and L3 caches."""
 
 
 def interpret(
@@ -143,36 +138,18 @@ def _scan(op: Op, frame: Frame) -> Raw:
 
 
 def _run_grid(op: Op, frame: Frame) -> None:
-    region = op.regions[0]
-    types = [_block_type(value) for value in region.args]
-    extents = frame.shape([type_.length for type_ in types])
-    if any(extent <= 0 for extent in extents):
-        return
-    static = {t.name: t.block for t in types if t.block is not None}
-    pieces = [t.block or frame.free_block for t in types]
-    if None in pieces:
-        # only the first free axis is cut; the others are run whole
-        pieces[pieces.index(None)] = _piece(region, types, extents, frame)
-    firsts = frame.shape([type_.first for type_ in types])
-    axes = [_blocks(*axis) for axis in zip(extents, pieces, firsts, strict=True)]
-    scattered: dict[int, Raw] = {}
-    for blocks in itertools.product(*axes):
-        current = {t.name: b.stop - b.start for t, b in zip(types, blocks, strict=True)}
-        current |= {f"{t.name}.ordinal": b.ordinal for t, b in zip(types, blocks, strict=True)}
-        sizes, known = frame.sizes | current, frame.static | static
-        inner = Frame(dict(frame.values), sizes, known, frame.free_block, scattered)
-        inner.values.update({id(value): block for value, block in zip(region.args, blocks, strict=True)})
-        _run(region.ops, inner)
+    for inner in grid_frames(op, frame):
+        _run(op.regions[0].ops, inner)
 
 
 def _run_stream(op: Op, frame: Frame) -> None:
     """Run every chunk, then reduce what the chunks yielded as one tile over the whole axis."""
     region = op.regions[0]
-    block, last = _block_type(region.args[0]), region.ops[-1]
+    block, last = block_type(region.args[0]), region.ops[-1]
     extent = frame.shape([block.extent])[0]
     kinds, axes = attr_tuple(op, "kinds"), [int(str(axis)) for axis in attr_tuple(op, "axes")]
     yielded: list[list[Raw]] = [[] for _ in kinds]
-    chunks, carried = _blocks(extent, block.block) or (Block(0, 0, 0),), dict[int, Raw]()
+    chunks, carried = blocks_between(extent, block.block) or (Block(0, 0, 0),), dict[int, Raw]()
     for chunk in reversed(chunks) if op.attrs.get("reverse") else chunks:
         sizes = frame.sizes | {block.name: chunk.stop - chunk.start}
         inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block, frame.scattered, carried)
@@ -186,36 +163,3 @@ def _run_stream(op: Op, frame: Frame) -> None:
         joined = np.concatenate(tiles, axis)
         reduced = REDUCE[str(kind)](value.type.dtype.name, joined, (axis,), (whole,))
         frame.values[id(result)] = np.asarray(reduced)
-
-
-def _block_type(value: Value) -> BlockType:
-    assert isinstance(value.type, BlockType)
-    return value.type
-
-
-def _blocks(extent: int, piece: int | None, first: int = 0) -> tuple[Block, ...]:
-    step = piece or max(extent, 1)
-    return tuple(Block(first + k, first + min(k + step, extent), k // step) for k in range(0, extent, step))
-
-
-def _piece(region: Region, types: list[BlockType], extents: tuple[int, ...], frame: Frame) -> int:
-    """How many indices of the first free axis keep the largest tile of the body near PIECE_ELEMS."""
-    cut = next(k for k, t in enumerate(types) if t.block is None)
-    whole = {t.name: t.block or extent for t, extent in zip(types, extents, strict=True)}
-    inner = [arg.type for op in walk(region.ops) for nested in op.regions for arg in nested.args]
-    steps = {t.name: t.block or FREE_STEP for t in inner if isinstance(t, BlockType)}
-    numbers = {f"{t.name}.ordinal": 0 for t in types}
-    sizes = frame.sizes | steps | whole | {types[cut].name: 1} | numbers
-    largest = max((math.prod(_numbers(shape, sizes)) for shape in _tile_shapes(region)), default=1)
-    return max(PIECE_ELEMS // max(largest, 1), 1)
-
-
-def _numbers(shape: tuple[int | Dim, ...], sizes: Mapping[str, int]) -> Iterator[int]:
-    return (dims.evaluate(extent, sizes) for extent in shape)
-
-
-def _tile_shapes(region: Region) -> Iterator[tuple[int | Dim, ...]]:
-    for op in walk(region.ops):
-        for value in op.results:
-            if isinstance(value.type, TileType):
-                yield value.type.shape

@@ -9,6 +9,7 @@ from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 from agentkern.compiler.ir.loop_ops import LOOP_ROWS
 from agentkern.compiler.ir.order_ops import ORDER_ROWS, reduced_wrongly
+from agentkern.compiler.ir.segments import wrong_segments
 from agentkern.compiler.ir.subscripts import wrong_access
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
@@ -182,7 +183,7 @@ def _grid(op: Op) -> str | None:
     for value in op.regions[0].args:
         if not isinstance(value.type, BlockType):
             return "a grid's arguments are blocks"
-    return None
+    return wrong_segments(op)
 
 
 def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *traits: str, **attrs: bool) -> OpSpec:
@@ -193,6 +194,7 @@ def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *tr
 
 _LOAD = {"index": True, "masked": False, "filled": False}
 _ATOMIC = {"index": True, "masked": False, "kind": True}
+_GRID = {"segments": False, "tile": False, "warps": False, "steps": False}
 _STORE = {"index": True, "masked": False, "distinct": False}
 
 
@@ -230,7 +232,7 @@ def _rows() -> list[OpSpec]:
         _row("store", None, _store, "write a tile: tensor, value, index operands, mask", "writes", **_STORE),
         _row("atomic", None, _atomic, "combine a tile with a tensor's elements: as `store`", "writes", **_ATOMIC),
         _row("require", 1, _require, "stop unless every element present holds", "checks", message=True),
-        _row("grid", 0, _grid, "independent blocks, in any order", "region", tile=False, warps=False, steps=False),
+        _row("grid", None, _grid, "independent blocks, in any order", "region", **_GRID),
     ]
 
 

@@ -14,14 +14,16 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order import SumOrder, sum_order
 from agentkern.compiler.ir.order_ops import SCANS
+from agentkern.compiler.ir.segments import segment_axes
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.passes.grid_axes import free_steps
-from agentkern.compiler.passes.lower.arithmetic import I32, I64
+from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.conversions import lower_concat, lower_conversion
 from agentkern.compiler.passes.lower.elements import VIEWS, Elements, Group, is_narrowing
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+from agentkern.compiler.passes.lower.grid_blocks import block_count, enter_grid
 from agentkern.compiler.passes.lower.loops import lower_branch, lower_loop, step_tile
 from agentkern.compiler.passes.lower.memory import lower_load, lower_store
 from agentkern.compiler.passes.lower.reductions import (
@@ -251,6 +253,7 @@ def _sizes(kernel: Kernel, op: Op) -> tuple[str, ...]:
         extent = inner.attrs.get("extent")
         found.update(dims.symbols(extent) if isinstance(extent, dims.Dim) else ())
         found.update(_index_names(inner))
+    found.update(name for axis in segment_axes(op) for name in dims.symbols(axis.end))
     return tuple(size.name for size in kernel.sizes if size.name in found)
 
 
@@ -263,26 +266,6 @@ def _index_names(op: Op) -> set[str]:
             for piece in text.split(":"):
                 names.update(dims.symbols(dims.parse(piece)))
     return names
-
-
-def _enter_grid(function: FunctionLowering, op: Op, tiles: tuple[int, ...]) -> None:
-    """Number the grid's blocks, the last axis fastest, and make each axis' block current."""
-    args = op.regions[0].args
-    number: int | Value = function.builder.value("block", (), I32, None, "block")
-    ordinals: list[int | Value] = []
-    for place in reversed(range(len(args))):
-        type_ = args[place].type
-        assert isinstance(type_, BlockType)
-        count = function.extent(dims.cdiv(type_.length, tiles[place]))
-        count = function.index.value(count, I32) if isinstance(count, Value) else count
-        if place == 0:
-            ordinals.append(number)
-        else:
-            ordinals.append(function.index.remainder(number, count, f"{args[place].name}_block"))
-            number = function.index.quotient(number, count)
-    for arg, ordinal, tile in zip(args, reversed(ordinals), tiles, strict=True):
-        assert isinstance(arg.type, BlockType)
-        function.enter_block(arg, ordinal, tile, function.extent(arg.type.first))
 
 
 def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
@@ -305,16 +288,14 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
     steps = op.attrs.get("steps", ())
     assert isinstance(steps, tuple)
     function.step_tiles.update(zip(free_steps(op.regions[0]), (int(n) for n in steps), strict=True))
-    _enter_grid(function, op, numbers)
+    works = enter_grid(function, op, numbers)
     types = [arg.type for arg in op.regions[0].args]
     blocks = {t.name: t.block for t in types if isinstance(t, BlockType)}
-    _Region(function, op.regions[0].ops, blocks).run()
-    counts = tuple(
-        dims.cdiv(t.length, tile) for t, tile in zip(types, numbers, strict=True) if isinstance(t, BlockType)
-    )
+    with function.when(works):
+        _Region(function, op.regions[0].ops, blocks).run()
     attrs = {
         "name": name,
-        "blocks": dims.product(counts),
+        "blocks": block_count(op, numbers),
         "threads": warps * 32,
         "shared_bytes": function.shared_bytes,
     }

@@ -358,6 +358,8 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
         assert failure is not None
         raise failure
     attrs: dict[str, object] = {"tile": schedule.tile, "warps": schedule.warps}
+    if "segments" in op.attrs:
+        attrs["segments"] = op.attrs["segments"]
     if schedule.steps:
         attrs["steps"] = schedule.steps
     return Op(op.spec, op.operands, attrs, op.results, (best[1],), op.location)

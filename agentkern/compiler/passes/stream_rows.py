@@ -32,13 +32,22 @@ from agentkern.compiler.schedule import Schedule
 from agentkern.dsl.dtypes import DTYPES
 
 
-def _regroups(op: Op) -> bool:
-    """Whether an operation cuts or joins axes; a reshape that only adds or drops axes of extent 1 does not."""
-    if op.name != "reshape":
-        return op.name == "slice"
+def _regroups(op: Op, classes: AxisClasses, long: int) -> bool:
+    """Whether an operation cuts or joins an axis of class `long`; adding or dropping axes of extent 1 does not."""
+    if op.name not in ("reshape", "slice"):
+        return False
     source, result = op.operands[0].type, op.result.type
     assert isinstance(source, TileType) and isinstance(result, TileType)
-    return any(len(old) > 1 or len(new) > 1 for old, new in reshape_groups(source.shape, result.shape))
+    if op.name == "slice":
+        cut = [axis for axis, extent in enumerate(source.shape) if extent != result.shape[axis]]
+        return any(classes.of[op.operands[0], axis] == long for axis in cut)
+    return any(
+        classes.of[value, axis] == long
+        for old, new in reshape_groups(source.shape, result.shape)
+        if len(old) > 1 or len(new) > 1
+        for value, axes in ((op.operands[0], old), (op.result, new))
+        for axis in axes
+    )
 
 
 def _streamed_classes(op: Op, classes: AxisClasses) -> frozenset[int]:
@@ -231,18 +240,27 @@ class _Chunk:
 
     def make(self, op: Op, value: Value) -> Value:
         """One long value; its long operands are made."""
-        if _regroups(op) or (op.name == "concat" and self.is_joined(op)):
+        if _regroups(op, self.streams.classes, self.wide) or (op.name == "concat" and self.is_joined(op)):
             raise _no_code(op)
         operands = tuple(self.value(v) for v in op.operands)
         attrs = op.attrs
         if op.name == "load":
             operands, attrs = self.subscript(op, operands)
+        if op.name == "slice":
+            attrs = {**attrs, "stops": self.stops(op)}
         self.builder.location = op.location
         if op.name in SCANS and self.streams.classes.of[value, op.attrs["axis"]] == self.wide:  # pyright: ignore[reportArgumentType]: verified int
             attrs = {**attrs, "carried": True}
         if op.name == "arange":
             return self.builder.value("index", (self.block,), self.type(value), None, value.name)
         return self.builder.value(op.name, operands, self.type(value), attrs, value.name)
+
+    def stops(self, op: Op) -> tuple[object, ...]:
+        """A slice's ends, all of the streamed axis kept."""
+        stops = op.attrs["stops"]
+        assert isinstance(stops, tuple)
+        numbers = self.streams.classes.axes(op.operands[0])
+        return tuple(self.current if n == self.wide else stop for n, stop in zip(numbers, stops, strict=True))
 
     def is_joined(self, op: Op) -> bool:
         """Whether tiles are joined along the streamed axis."""

@@ -8,6 +8,7 @@ from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
 from agentkern.compiler.analysis.element_forms import Condition
 from agentkern.compiler.analysis.extents import Facts
+from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.ir import dims
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.obligation import Case, Obligation
@@ -56,17 +57,22 @@ def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, ind
         ),
         tensor=name,
         access=access.text,
-        hint=_data_hint(scope, access, axis, index) if _rests_on_data(index) else "",
+        hint=_data_hint(scope, access, axis, index) if _rests_on_data(scope, index) else "",
     )
 
 
-def _rests_on_data(index: AxisIndex) -> bool:
-    return index.kind == "data" or any(name.startswith("#") for name in dims.symbols(index.low))
+def _rests_on_data(scope: Scope, index: AxisIndex) -> bool:
+    forms = (index.low, index.high) if index.block is None else (index.block.first, index.block.extent)
+    names = [name for form in forms for name in dims.symbols(form)]
+    return index.kind == "data" or any(name.startswith("#") or name in scope.forms.data for name in names)
 
 
 def _data_hint(scope: Scope, access: Access, axis: int, index: AxisIndex) -> str:
     """What to write where data names the element: a promise, or the bound that the condition lacks."""
     extent = access.type.shape[axis]
+    ragged = _segments_of(scope, index)
+    if ragged is not None:
+        return f"segments of `{ragged.offsets}` end at {ragged.end}: they subscript an axis of that extent"
     promise = f"promise `.values(0, {extent})` on the tensor that holds the indices"
     known = present_facts(scope, access, axis)
     has_low = index.kind != "data" and _follows(known, access, index.low)
@@ -75,6 +81,12 @@ def _data_hint(scope: Scope, access: Access, axis: int, index: AxisIndex) -> str
         lacks = f"is below {extent}" if has_low else "is not negative"
         return f"the condition must also say that the index {lacks}: `(i >= 0) & (i < {extent})`; or {promise}"
     return f"{promise}, or touch only what is inside: `where=(i >= 0) & (i < {extent})`"
+
+
+def _segments_of(scope: Scope, index: AxisIndex) -> Ragged | None:
+    """The segments that a block of rows or a whole segment is of."""
+    low, high = (index.low, index.high) if index.block is None else (index.block.first, index.block.extent)
+    return scope.forms.segment_within(low, high)
 
 
 def _shown(scope: Scope, access: Access, axis: int, index: AxisIndex) -> bool:

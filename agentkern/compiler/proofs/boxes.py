@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, Scope
+from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
 from agentkern.compiler.ir.types import BlockType
@@ -72,8 +73,9 @@ class _Sweep:
         self.varying = {*varying, *scope.forms.data, *scope.forms.derived}
         self.within = _loops_over_blocks(scope.blocks)
         self.fixed = [b for b in scope.blocks if self.is_fixed(b)]
+        some = {each.segment for each in scope.forms.ragged if each.rows is not None}  # only segments that have rows
         self.counts: dict[Atom, Form] = {
-            Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in self.fixed if b.block is not None
+            Symbol(blocks.ordinal_name(b)): blocks.count(b) for b in self.fixed if b.block is not None and b not in some
         }
         self.counts.update({Symbol(blocks.at_name(b)): b.extent for b in self.fixed if b.first == 0})
         self.counts.update(more)
@@ -95,7 +97,10 @@ class _Sweep:
         for axis, index in enumerate(store.axes):
             if index.kind == "data":
                 return None
-            if index.block is not None:
+            if index.block is not None and self._ragged(index.block.first, index.block.extent) is not None:
+                self.spent.append(index.block.name)
+                sides[axis] = self._range(index.block.first, index.block.extent)
+            elif index.block is not None:
                 whole = self.within.get(index.block, index.block)
                 if whole not in self.fixed:
                     return None
@@ -116,7 +121,15 @@ class _Sweep:
         return Box(tuple(sides[axis] for axis in range(len(store.axes))), self._needs(), self.exact)
 
     def _all_known(self) -> bool:
-        return all(block in self.fixed or block in self.within for block in self.scope.blocks)
+        return all(
+            block in self.fixed or block in self.within or self._ragged(block.first, block.extent) is not None
+            for block in self.scope.blocks
+        )
+
+    def _ragged(self, low: Form, high: Form) -> Ragged | None:
+        """The segments whose current one is all of `low` to `high`, where they are known to follow one another."""
+        found = self.scope.forms.segment_within(low, high)
+        return found if found is not None and found.end is not None else None
 
     def _over_blocks(self, form: Form) -> Form:
         """An index in which a loop over a block's indices runs through those of all blocks."""
@@ -130,7 +143,11 @@ class _Sweep:
         return dims.substitute(form, moved)
 
     def _range(self, low: Form, high: Form) -> Interval:
-        """A range; of pieces that follow one another, all that they make up."""
+        """A range; of pieces or segments that follow one another, all that they make up."""
+        ragged = self._ragged(low, high)
+        if ragged is not None and ragged.end is not None:
+            self.spent.append(ragged.segment.name)
+            return (0, ragged.end)
         piece = blocks.piece_of(low, high, self.scope.blocks)
         if piece is None or not self.scope.forms.facts.at_most(low, high):
             return (low, high)

@@ -68,10 +68,12 @@ class _Meeting:
         self.facts = scope.forms.facts
         self.block_of = {n: block.name for block in scope.present for n in blocks.block_facts(block)}
         self.bases = {block.name: block.first for block in scope.present}
+        self.segment_of = {n: each.segment.name for each in scope.forms.ragged for n in each.names}
         self.varying = {*self.block_of, *scope.forms.data, *scope.forms.derived}
         self.settled: set[str] = set()
         self.equal_atoms: set[Atom] = set()
         self.first: Access | None = None
+        self.holding: tuple[Facts, Facts] = (self.facts, self.facts)
         for block in scope.present:
             if blocks.has_one(block) or self.facts.at_most(blocks.count(block), 1):
                 self.settled.add(block.name)
@@ -79,6 +81,7 @@ class _Meeting:
     def decide(self, a: Access, b: Access) -> Meeting:
         """Go over the axes until nothing new is learned."""
         self.first = a
+        self.holding = (self.facts.assuming(a.condition.nonnegative), self.facts.assuming(b.condition.nonnegative))
         pairs = list(zip(a.axes, b.axes, strict=True))
         for x, y in pairs:
             found = self._elements_meet(a, b, x, y)
@@ -137,6 +140,8 @@ class _Meeting:
 
     def _learn(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Use one axis' equation; whether it settled anything new."""
+        if self._learn_segment(x, y):
+            return True
         if x.kind == "block" and y.kind == "block":
             same = x.block is not None and x.block == y.block and self._is_equal(x.block.first)
             return same and x.block is not None and self._new(x.block.name)
@@ -163,6 +168,22 @@ class _Meeting:
         piece = blocks.piece_of(x.low, x.high, self.scope.blocks)
         return piece is not None and self.facts.at_most(x.low, x.high) and self._new(piece[0].name)
 
+    def _learn_segment(self, x: AxisIndex, y: AxisIndex) -> bool:
+        """Two segments that hold one index are one."""
+        if "data" in (x.kind, y.kind):
+            return False
+        for each in self.scope.forms.ragged:
+            if each.segment.name in self.settled or each.end is None:
+                continue
+            low, high = each.bounds
+            inside = [
+                facts.at_most(low, sides[0]) and facts.at_most(sides[1], high)
+                for facts, sides in zip(self.holding, (_sides(x), _sides(y)), strict=True)
+            ]
+            if all(inside):
+                return self._new(each.segment.name)
+        return False
+
     def _new(self, name: str) -> bool:
         if name in self.settled:
             return False
@@ -174,7 +195,8 @@ class _Meeting:
         if isinstance(value, int) or value in self.equal_atoms:
             return True
         if isinstance(value, Symbol):
-            settled = value.name not in self.varying or self.block_of.get(value.name) in self.settled
+            owner = self.block_of.get(value.name, self.segment_of.get(value.name))
+            settled = value.name not in self.varying or owner in self.settled
             return settled or self._is_same_data(value.name)
         if isinstance(value, FloorDiv):
             return self._is_equal(value.numerator) and self._is_equal(value.denominator)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
+from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.proofs import wording
@@ -167,6 +168,10 @@ def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, 
     clauses += [tuple(dims.substitute(member, marks) for member in clause) for clause in conditions(second.condition)]
     if other_block:
         clauses.append(_differ(scope, marks))
+    used = {name for clause in clauses for member in clause for name in dims.symbols(member)}
+    for ragged in scope.forms.ragged:
+        if ragged.end is not None and not used.isdisjoint(ragged.names):
+            clauses += _in_order(ragged, marks)
     return make_violation(unknowns, clauses, data)
 
 
@@ -185,6 +190,22 @@ def _holds(index: AxisIndex, place: Form, marks: Mapping[str, Form]) -> list[Cla
         ]
     low, high = dims.substitute(index.low, marks), dims.substitute(index.high, marks)
     return [(at_most(low, place),), (less(place, high),)]
+
+
+def _in_order(ragged: Ragged, marks: Mapping[str, Form]) -> list[Clause]:
+    """That segments follow one another, and that one segment is the same in both runs."""
+    number = blocks.ordinal(ragged.segment)
+    other = dims.substitute(number, marks)
+    (low, high), (start, length) = ragged.bounds, map(dims.symbol, ragged.names)
+    others = [dims.substitute(form, marks) for form in (low, high)]
+    found: list[Clause] = [
+        (at_most(other, number), at_most(high, others[0])),
+        (at_most(number, other), at_most(others[1], low)),
+    ]
+    for form in (start, length):
+        same = equal(form, dims.substitute(form, marks))
+        found += [(less(number, other), less(other, number), *clause) for clause in same]
+    return found
 
 
 def _differ(scope: Scope, marks: Mapping[str, Form]) -> Clause:
