@@ -1,6 +1,7 @@
 """The one table of element types: names, widths, storage, ranges. Arithmetic lives elsewhere.
 
-Source: IEEE 754-2019; OCP 8-bit floating point specification (OFP8) revision 1.0 for e4m3 and e5m2.
+Source: IEEE 754-2019; OCP 8-bit floating point specification (OFP8) revision 1.0 for e4m3 and e5m2; OCP
+Microscaling formats (MX) specification 1.0 for e8m0.
 """
 
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ class DType:
     def is_float(self) -> bool:
         """Whether values are floating point."""
         return self.kind == "float"
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether negative values exist; e8m0 has powers of two only, and no zero either."""
+        return self.kind == "signed" or (self.kind == "float" and self.bits > self.exponent_bits + self.mantissa_bits)
 
     @property
     def is_integer(self) -> bool:
@@ -73,6 +79,7 @@ f16 = _float("f16", 16, 5, 10, 65504.0)
 bf16 = _float("bf16", 16, 8, 7, 3.3895313892515355e38)
 e4m3 = _float("e4m3", 8, 4, 3, 448.0)
 e5m2 = _float("e5m2", 8, 5, 2, 57344.0)
+e8m0 = _float("e8m0", 8, 8, 0, 2.0**127)
 i8 = DType("i8", "signed", 8)
 i16 = DType("i16", "signed", 16)
 i32 = DType("i32", "signed", 32)
@@ -84,5 +91,5 @@ u64 = DType("u64", "unsigned", 64)
 bool_ = DType("bool", "bool", 8)
 
 DTYPES: dict[str, DType] = {
-    d.name: d for d in (f64, f32, tf32, f16, bf16, e4m3, e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool_)
+    d.name: d for d in (f64, f32, tf32, f16, bf16, e4m3, e5m2, e8m0, i8, i16, i32, i64, u8, u16, u32, u64, bool_)
 }

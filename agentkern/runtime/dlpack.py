@@ -64,7 +64,7 @@ _DEVICE_KINDS = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
 _CUDA_DEVICES = (2, 13)
 _TYPE_NAMES = {0: "int{bits}", 1: "uint{bits}", 2: "float{bits}", 4: "bfloat{bits}", 6: "bool"}
 # DLPack 1.1 gave the 8-bit floats codes of their own.
-_FLOAT8_NAMES = {10: "float8_e4m3fn", 12: "float8_e5m2"}
+_FLOAT8_NAMES = {10: "float8_e4m3fn", 12: "float8_e5m2", 14: "float8_e8m0fnu"}
 
 
 def read_dlpack(producer: Any, stream: int | None) -> DLPackTensor:

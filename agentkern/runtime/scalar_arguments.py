@@ -55,6 +55,10 @@ def round_to(value: float, dtype: DType) -> float:
     """Round `value` to the nearest number of `dtype`, ties to even; infinite when that is past the largest."""
     if value == 0.0 or not math.isfinite(value):
         return value
+    if not dtype.has_sign:
+        fraction, exponent = math.frexp(value)
+        power = max(exponent - (fraction < 0.75), -127)
+        return math.ldexp(1.0, power) if power <= 127 else math.inf
     if abs(value) >= 2 * dtype.max_finite:
         return math.copysign(math.inf, value)
     _, exponent = math.frexp(value)
@@ -85,8 +89,10 @@ def _bind_float(name: str, dtype: DType, number: float) -> BoundScalar:
         value = float(number)
     except OverflowError as e:
         raise _misfit(name, dtype, repr(number), "too large") from e
-    if dtype.name == "e4m3" and math.isinf(value):
-        raise _misfit(name, dtype, repr(number), "infinite, which e4m3 has not")
+    if dtype.name in ("e4m3", "e8m0") and math.isinf(value):
+        raise _misfit(name, dtype, repr(number), f"infinite, which {dtype} has not")
+    if not dtype.has_sign and value <= 0:
+        raise _misfit(name, dtype, repr(number), "no power of two")
     rounded = value if dtype.name == "f64" else round_to(value, dtype)
     if math.isinf(rounded) and not math.isinf(value):
         raise _misfit(name, dtype, repr(number), f"past the largest, {dtype.max_finite!r}")
@@ -95,6 +101,8 @@ def _bind_float(name: str, dtype: DType, number: float) -> BoundScalar:
 
 def _float_bits(value: float, dtype: DType) -> bytes:
     """Encode a value that `dtype` has; a NaN is all ones but the sign."""
+    if not dtype.has_sign:
+        return bytes([255 if math.isnan(value) else math.frexp(value)[1] + 126])
     if math.isnan(value):
         return ((1 << (dtype.bits - 1)) - 1).to_bytes(dtype.bits // 8, "little")
     if dtype.name in ("f64", "f32", "tf32", "f16"):

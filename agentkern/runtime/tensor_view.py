@@ -72,6 +72,7 @@ _FOREIGN: dict[str, DType] = {
     "bfloat16": dtypes.bf16,
     "float8_e4m3fn": dtypes.e4m3,
     "float8_e5m2": dtypes.e5m2,
+    "float8_e8m0fnu": dtypes.e8m0,
     "int8": dtypes.i8,
     "int16": dtypes.i16,
     "int32": dtypes.i32,
@@ -86,7 +87,7 @@ FOREIGN_NAMES: dict[str, str] = {dtype.name: name for name, dtype in _FOREIGN.it
 """What torch calls each dtype."""
 
 # NumPy has no type for these: arrays of the unsigned type of the same width stand for them.
-RAW_IN_NUMPY = ("bf16", "e4m3", "e5m2")
+RAW_IN_NUMPY = ("bf16", "e4m3", "e5m2", "e8m0")
 
 
 def view_tensor(value: object, parameter: str, stream: int | None = None) -> TensorView:

@@ -130,6 +130,9 @@ _INTEGER: dict[Kind, Callable[[DType, U64], Raw]] = {
 
 def _float_menu(dtype: DType) -> dict[str, list[int]]:
     """Bit patterns of a float dtype's special magnitudes by group; signs are added by the caller."""
+    if not dtype.has_sign:
+        ends = {"largest": [0xFE, 0xFD], "smallest": [0, 1], "one": [0x7F, 0x80, 0x7E], "nan": [0xFF]}
+        return {**ends, "infinite": [], "zero": [0], "denormal": [0]}
     mantissa, exponent = dtype.mantissa_bits, dtype.exponent_bits
     top_exponent = ((1 << exponent) - 1) << mantissa
     one = ((1 << (exponent - 1)) - 1) << mantissa
@@ -169,6 +172,8 @@ def _special_float(dtype: DType, bits: U64, shape: tuple[int, ...]) -> Raw:
     codes = np.empty(shape, unsigned)
     words = bits.reshape(shape)
     signs = ((words >> np.uint64(62)) & np.uint64(1)).astype(unsigned) << unsigned.type(8 * unsigned.itemsize - 1)
+    if not dtype.has_sign:
+        signs = np.zeros_like(signs)
     rows = len(_ROW_MENUS) if len(shape) > 1 else 1
     for k in range(rows):
         menu = np.asarray([c for group in _ROW_MENUS[k] for c in groups[group]], dtype=unsigned)

@@ -22,6 +22,8 @@ def ordinals(dtype: DType, raw: Raw) -> Raw:
     """Return integers in the order of the floats, neighbours one apart, both zeros 0."""
     shift = 13 if dtype.name == "tf32" else 0
     bits = as_bits(raw).astype(np.int64) >> shift
+    if not dtype.has_sign:
+        return bits
     width = dtype.nbytes * 8 - shift
     sign = (bits >> (width - 1)) & 1
     magnitude = bits & ((1 << (width - 1)) - 1)

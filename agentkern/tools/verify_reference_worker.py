@@ -30,6 +30,7 @@ TORCH: dict[str, tuple[torch.dtype, type[np.generic]]] = {
     "bf16": (torch.bfloat16, np.int16),
     "e4m3": (torch.float8_e4m3fn, np.uint8),
     "e5m2": (torch.float8_e5m2, np.uint8),
+    "e8m0": (torch.float8_e8m0fnu, np.uint8),
     "i8": (torch.int8, np.int8),
     "i16": (torch.int16, np.int16),
     "i32": (torch.int32, np.int32),
@@ -41,7 +42,7 @@ TORCH: dict[str, tuple[torch.dtype, type[np.generic]]] = {
     "bool": (torch.bool, np.bool_),
 }
 _NAMES = {dtype: name for name, (dtype, _) in TORCH.items() if name != "tf32"}
-_INTEGER_VIEW = {"bf16": torch.int16, "e4m3": torch.uint8, "e5m2": torch.uint8}
+_INTEGER_VIEW = {"bf16": torch.int16, "e4m3": torch.uint8, "e5m2": torch.uint8, "e8m0": torch.uint8}
 
 
 def to_torch(name: str, raw: np.ndarray) -> torch.Tensor:

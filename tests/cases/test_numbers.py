@@ -7,7 +7,7 @@
 | NaN equalled itself; positions of extremes treated NaN unlike the extremes | test_nan_is_unequal_to_itself, test_one_nan_decides_every_extreme |
 | a table of 8-bit floats was wrong for zeros, denormals and NaN | test_every_8_bit_float_has_its_value_in_f16 |
 | packing bf16 by a rounding addition destroyed NaN and infinity | test_bf16_keeps_nan_and_infinity |
-| exponents of scales were rounded to nearest, not up | test_a_scale_of_a_power_of_two_is_rounded_up; the type itself is not there: test_the_exponent_type_is_refused_by_name |
+| exponents of scales were rounded to nearest, not up | test_a_scale_of_a_power_of_two_is_rounded_up; the type itself rounds to nearest: test_the_exponent_type_holds_scales |
 | a function of a 16-bit type called itself | test_functions_of_every_16_bit_value_are_right |
 | -0 was lost in additions, fusions and ties of extremes | test_zeros_keep_their_signs |
 | an atomic maximum of floats took -0 for a tiny number | test_atomics_of_floats_are_refused, test_atomic_extremes_order_integers_by_sign |
@@ -152,9 +152,28 @@ def k(x: ak.In[ak.f32,N], o: ak.Out[ak.u8,N]):
     assert (found["o"] == np.concatenate([want, want + 1, want])).all()
 
 
-def test_the_exponent_type_is_refused_by_name():
-    body = "def k(x: ak.In[ak.e8m0,N], o: ak.Out[ak.f32,N]):\n    for n in ak.grid(N):\n        o[n]=x[n].to(ak.f32)\n"
-    assert codes(body) == ["AK601"]
+def test_the_exponent_type_holds_scales(simulator_cache: Path):
+    body = """\
+def k(x: ak.In[ak.e8m0,N], y: ak.In[ak.f32,N], o: ak.Out[ak.f32,N], p: ak.Out[ak.e8m0,N], q: ak.Out[ak.u8,N]):
+    for n in ak.grid(N):
+        o[n]=x[n].to(ak.f32)
+        p[n]=ak.where(y[n]>0,y[n].to(ak.e8m0),4.0)
+        q[n]=x[n].bitcast(ak.u8)
+"""
+    x, y = np.arange(256, dtype=np.uint8), np.linspace(-4, 4, 256, dtype=np.float32)
+    found = run(Case(body, {"N": 256}), {"x": x, "y": y}, simulator_cache)
+    assert (found["o"][1:255] == 2.0 ** (np.arange(1, 255) - 127)).all()
+    assert found["o"][0] == 2.0**-127
+    assert np.isnan(found["o"][255])
+    exponent = np.round(np.log2(np.maximum(y, 1e-3)) + 0.5 - np.log2(1.5))
+    assert (found["p"] == np.where(y > 0, 127 + exponent, 129)).all()
+    assert (found["q"] == x).all()
+
+
+@pytest.mark.parametrize("value", ["0", "0.0", "-1.0", "3", "ak.inf"])
+def test_what_is_no_power_of_two_is_no_exponent(value: str):
+    body = f"def k(o: ak.Out[ak.e8m0,N]):\n    for n in ak.grid(N):\n        o[n]=ak.full((n,),{value},ak.e8m0)\n"
+    assert codes(body) == ["AK501"]
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])

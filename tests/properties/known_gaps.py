@@ -11,42 +11,6 @@ GAPS: tuple[tuple[str, Program], ...] = (
     (
         "AK610",
         Program(
-            "`copysign` of a narrow float",
-            """
-def narrow_copysign(x: ak.In[ak.bf16, T], y: ak.Out[ak.bf16, T]):
-    for t in ak.grid(T):
-        y[t] = ak.copysign(x[t], x[t])
-""",
-            {"T": 5},
-        ),
-    ),
-    (
-        "AK610",
-        Program(
-            "a wide integer to a narrow float, which is not the same as through f32",
-            """
-def wide_integer_to_bf16(x: ak.In[ak.i32, T], y: ak.Out[ak.bf16, T]):
-    for t in ak.grid(T):
-        y[t] = x[t].to(ak.bf16)
-""",
-            {"T": 5},
-        ),
-    ),
-    (
-        "AK610",
-        Program(
-            "arithmetic of f64",
-            """
-def double_addition(x: ak.In[ak.f64, T], y: ak.Out[ak.f64, T]):
-    for t in ak.grid(T):
-        y[t] = x[t] + x[t]
-""",
-            {"T": 5},
-        ),
-    ),
-    (
-        "AK610",
-        Program(
             "a row of run-time length that a loop carries",
             """
 def long_carried(x: ak.In[ak.i32, N, T, H], y: ak.Out[ak.i32, T, H]):

@@ -35,6 +35,12 @@ def bits(dtype: str, value: object) -> bytes:
         ("bf16", math.nan, b"\xff\x7f"),
         ("e4m3", math.nan, b"\x7f"),
         ("e4m3", 448.0, b"\x7e"),
+        ("e8m0", 1, b"\x7f"),
+        ("e8m0", 2.0**-127, b"\x00"),
+        ("e8m0", 2.9, b"\x80"),
+        ("e8m0", 3.0, b"\x81"),
+        ("e8m0", 1e-300, b"\x00"),
+        ("e8m0", math.nan, b"\xff"),
         ("i32", np.int64(7), b"\x07\x00\x00\x00"),
         ("f32", np.float32(0.5), struct.pack("<f", 0.5)),
         ("bool", np.bool_(True), b"\x01"),
@@ -61,6 +67,10 @@ def test_number_that_fits_has_the_bits_of_its_dtype(dtype: str, value: object, d
         ("f16", 65520.0),
         ("e4m3", 465.0),
         ("e4m3", math.inf),
+        ("e8m0", math.inf),
+        ("e8m0", 0.0),
+        ("e8m0", -1.0),
+        ("e8m0", 2.6e38),
         ("f32", "1.0"),
         ("f32", None),
         ("f32", np.zeros(1)),
@@ -77,6 +87,7 @@ NARROW = {
     "bf16": torch.bfloat16,
     "e5m2": torch.float8_e5m2,
     "e4m3": torch.float8_e4m3fn,
+    "e8m0": torch.float8_e8m0fnu,
 }
 
 

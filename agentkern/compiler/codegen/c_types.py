@@ -7,7 +7,7 @@ from agentkern.dsl.dtypes import DType
 
 C_TYPES: dict[str, str] = {
     "f64": "double", "f32": "float", "tf32": "float", "f16": "unsigned short", "bf16": "unsigned short",
-    "e4m3": "unsigned char", "e5m2": "unsigned char",
+    "e4m3": "unsigned char", "e5m2": "unsigned char", "e8m0": "unsigned char",
     "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long",
     "u8": "unsigned char", "u16": "unsigned short", "u32": "unsigned int", "u64": "unsigned long long",
     "bool": "bool",
@@ -63,6 +63,8 @@ def integer_literal(number: int, dtype: DType) -> str:
 
 def small_float_bits(number: float, dtype: DType) -> int:
     """A number's bits in a type of at most 16 bits: nearest even; 8-bit types saturate, wider ones become infinite."""
+    if not dtype.has_sign:
+        return _exponent_byte(number)
     bias = (1 << (dtype.exponent_bits - 1)) - 1
     sign = (1 << (dtype.bits - 1)) if math.copysign(1.0, number) < 0 else 0
     if math.isnan(number):
@@ -78,6 +80,16 @@ def small_float_bits(number: float, dtype: DType) -> int:
     if bits > largest:
         bits = largest if dtype.bits == 8 else infinity
     return sign | bits
+
+
+def _exponent_byte(number: float) -> int:
+    """The biased exponent of the nearest power of two, halfway up; 255 is NaN."""
+    if math.isnan(number):
+        return 255
+    if math.isinf(number):
+        return 254
+    fraction, exponent = math.frexp(abs(number))
+    return min(max(exponent - (fraction < 0.75) + 127, 0), 254) if fraction else 0
 
 
 def _small_bits(magnitude: float, bias: int, dtype: DType) -> int:

@@ -6,7 +6,7 @@
 from agentkern.compiler.codegen.c_types import C_TYPES, UNSIGNED
 from agentkern.compiler.codegen.prelude.functions import function_name
 from agentkern.compiler.ir.function_table import FUNCTIONS
-from agentkern.dsl.dtypes import DTYPES, DType
+from agentkern.dsl.dtypes import DType
 
 _F32: dict[str, str] = {
     "add": "__fadd_rn({0}, {1})", "sub": "__fsub_rn({0}, {1})", "mul": "__fmul_rn({0}, {1})",
@@ -42,7 +42,16 @@ _BOOL = {
     "and": "({0} && {1})", "or": "({0} || {1})", "xor": "({0} != {1})", "not": "!{0}",
     "maximum": "({0} || {1})", "minimum": "({0} && {1})",
 }  # fmt: skip
-_F64 = {"canonical_nan": "ak_canonical_nan_f64({0})"}
+_F64: dict[str, str] = {
+    "add": "__dadd_rn({0}, {1})", "sub": "__dsub_rn({0}, {1})", "mul": "__dmul_rn({0}, {1})",
+    "div": "__ddiv_rn({0}, {1})", "fma": "__fma_rn({0}, {1}, {2})", "sqrt": "__dsqrt_rn({0})",
+    "maximum": "ak_max_nan_f64({0}, {1})", "minimum": "ak_min_nan_f64({0}, {1})",
+    "copysign": "ak_copysign_f64({0}, {1})",
+    **{
+        name: f"ak_{name}_f64({{0}})"
+        for name in "rsqrt neg abs sign floor ceil round trunc isnan isinf canonical_nan".split()
+    },
+}  # fmt: skip
 _OPERATIONS: dict[str, dict[str, str]] = {"f32": _F32, "f64": _F64, "bool": _BOOL}
 
 
@@ -91,6 +100,9 @@ def operation(name: str, dtype: DType) -> str:
     found = _OPERATIONS.get(dtype.name, {}).get(name)
     if found is None and dtype.is_integer:
         found = _integer(name, dtype)
+    if found is None and name == "copysign" and dtype.bits <= 16:
+        sign = 1 << (dtype.bits - 1)
+        found = f"({C_TYPES[dtype.name]})(({{0}} & {sign - 1:#x}) | ({{1}} & {sign:#x}))"
     if found is None:
         raise KeyError(f"{name} of {dtype}")
     return found
@@ -101,16 +113,18 @@ _WIDEN = {
     "e5m2": "ak_e5m2_to_f32({0})", "tf32": "{0}", "f64": "ak_cvt_f32_f64({0})", "i32": "ak_cvt_f32_i32({0})",
     "i64": "ak_cvt_f32_i64({0})", "u32": "ak_cvt_f32_u32({0})", "u64": "ak_cvt_f32_u64({0})",
     "i8": "ak_cvt_f32_i32({0})", "i16": "ak_cvt_f32_i32({0})", "u8": "ak_cvt_f32_i32({0})",
-    "u16": "ak_cvt_f32_i32({0})", "bool": "({0} ? 1.0f : 0.0f)",
+    "u16": "ak_cvt_f32_i32({0})", "bool": "({0} ? 1.0f : 0.0f)", "e8m0": "ak_e8m0_to_f32({0})",
 }  # fmt: skip
 _NARROW = {
     "bf16": "ak_cvt_bf16_f32({0})", "f16": "ak_cvt_f16_f32({0})", "e4m3": "ak_soft_cvt_e4m3_f32({0})",
-    "e5m2": "ak_soft_cvt_e5m2_f32({0})", "tf32": "ak_cvt_tf32_f32({0})", "f64": "ak_cvt_f64_f32({0})",
-    "bool": "({0} != 0.0f)",
+    "e5m2": "ak_soft_cvt_e5m2_f32({0})", "tf32": "ak_cvt_tf32_f32({0})",
+    "e8m0": "ak_cvt_e8m0_f32({0})",
 }  # fmt: skip
+_OVERFLOWING = {name: f"ak_overflow_cvt_{name}_f32({{0}})" for name in ("e4m3", "e5m2", "e8m0")}
 _PAIRS = {
     "bf16": ("unsigned int", "ak_cvt_bf16x2_f32", 16), "f16": ("unsigned int", "ak_cvt_f16x2_f32", 16),
     "e4m3": ("unsigned short", "ak_cvt_e4m3x2_f32", 8), "e5m2": ("unsigned short", "ak_cvt_e5m2x2_f32", 8),
+    "e8m0": ("unsigned short", "ak_cvt_e8m0x2_f32", 8),
 }  # fmt: skip
 _SOFT_PAIRS = {"ak_cvt_e4m3x2_f32": "ak_soft_cvt_e4m3x2_f32", "ak_cvt_e5m2x2_f32": "ak_soft_cvt_e5m2x2_f32"}
 FP8_ARCH = 89
@@ -122,39 +136,51 @@ def narrow_pair(dtype: DType, arch: int) -> tuple[str, str, int]:
     return c_type, _SOFT_PAIRS.get(function, function) if arch < FP8_ARCH else function, bits
 
 
-def cast(source: DType, result: DType) -> str:
-    """The template of a cast. Two small floats go through f32. Errors: KeyError when there is none."""
+def cast(source: DType, result: DType, *, saturate: bool = True) -> str:
+    """The template of a cast, rounded once. `saturate` is of 8-bit floats. Errors: KeyError when there is none."""
     if source is result:
         return "{0}"
+    if source.is_float and result.is_float:
+        return _between_floats(source, result, saturate)
+    if result.is_float:
+        return _from_integer(source, result, saturate)
+    if source.is_float:
+        return _to_integer(source, result)
+    return "({0} != 0)" if result.kind == "bool" else f"({C_TYPES[result.name]}){{0}}"
+
+
+def _between_floats(source: DType, result: DType, saturate: bool) -> str:
+    if result.name == "f64":
+        return f"ak_cvt_f64_f32({_WIDEN.get(source.name, '{0}')})"
     if result.name == "f32":
         return _WIDEN[source.name]
-    if source.name == "f32":
-        return _NARROW.get(result.name) or f"ak_cvt_{result.name}_f32({{0}})"
-    if source.is_float or result.is_float:
-        return _through_f32(source, result)
-    if result.kind == "bool":
-        return "({0} != 0)"
-    return f"({C_TYPES[result.name]}){{0}}"
+    # rounded to odd, f32 keeps all of an f64 that a second rounding can see
+    single = "ak_odd_f32_f64({0})" if source.name == "f64" else _WIDEN.get(source.name, "{0}")
+    return _narrowed(result, saturate).format(single)
 
 
-_INTEGER_TO_F64 = {"i64": "ak_cvt_f64_i64({0})", "u64": "ak_cvt_f64_u64({0})"}
+def _narrowed(result: DType, saturate: bool) -> str:
+    """The template of a cast from f32 to a narrower float."""
+    return _NARROW[result.name] if saturate else _OVERFLOWING.get(result.name, _NARROW[result.name])
 
 
-def _through_f32(source: DType, result: DType) -> str:
-    """A cast with a float at either end that is not f32."""
+def _from_integer(source: DType, result: DType, saturate: bool) -> str:
+    wide = "u64" if source.name == "u64" else "i64"
+    widened = "{0}" if source.bits == 64 else "(long long){0}"
     if result.name == "f64":
-        if source.is_float:
-            return f"ak_cvt_f64_f32({_WIDEN[source.name]})"
-        return _INTEGER_TO_F64["u64" if source.name == "u64" else "i64"].format(
-            "(long long){0}" if source.name != "u64" else "{0}"
-        )
-    if source.name == "f64" and not result.is_float:
+        return f"ak_cvt_f64_{wide}({widened})"
+    if result.name == "f32":
+        return _WIDEN[source.name]
+    if source.bits <= 16:
+        return _narrowed(result, saturate).format(_WIDEN[source.name])
+    return _narrowed(result, saturate).format(f"ak_odd_f32_{wide}({widened})")
+
+
+def _to_integer(source: DType, result: DType) -> str:
+    if source.name == "f64":
         return "({0} != 0.0)" if result.kind == "bool" else f"ak_cvt_{result.name}_f64({{0}})"
-    if source.is_float and not result.is_float:
-        return cast(DTYPES["f32"], result).format(_WIDEN[source.name])
-    if source.bits <= 16 or (source.is_float and source.bits < 64):
-        return _NARROW[result.name].format(_WIDEN[source.name])
-    raise KeyError(f"cast of {source} to {result}")
+    single = _WIDEN.get(source.name, "{0}")
+    return f"({single} != 0.0f)" if result.kind == "bool" else f"ak_cvt_{result.name}_f32({single})"
 
 
 def bitcast(source: DType, result: DType) -> str:

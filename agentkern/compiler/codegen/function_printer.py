@@ -127,7 +127,9 @@ class FunctionPrinter:
     def _expression(self, op: Op) -> str:
         operands = tuple([self.spell(v) for v in op.operands])
         if op.name == "cast":
-            return expressions.cast(dtype_of(op.operands[0]), dtype_of(op.result)).format(*operands)
+            saturate = op.attrs.get("saturate") is not False
+            template = expressions.cast(dtype_of(op.operands[0]), dtype_of(op.result), saturate=saturate)
+            return template.format(*operands)
         if op.name == "bitcast":
             return expressions.bitcast(dtype_of(op.operands[0]), dtype_of(op.result)).format(*operands)
         dtype = dtype_of(op.operands[1] if op.name == "where" else op.operands[0])

@@ -9,7 +9,6 @@ LATER: dict[str, str] = {
     "take_along_axis": "pick values with `ak.where`",
     "Record": "use one tensor per field",
     "e2m1": "use `ak.e4m3`, or bytes in `ak.u8`",
-    "e8m0": "use `ak.u8`",
     "e5m6": "use `ak.f16`",
     "i4": "use `ak.i8`",
     "u4": "use `ak.u8`",

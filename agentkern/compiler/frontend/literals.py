@@ -7,11 +7,15 @@ import math
 from agentkern.dsl.dtypes import DType
 
 # e4m3 of OFP8 and the formats made like it have no infinity.
-_WITHOUT_INFINITY = frozenset({"e4m3"})
+_WITHOUT_INFINITY = frozenset({"e4m3", "e8m0"})
 
 
 def round_to(dtype: DType, value: float) -> float:
     """`value` rounded to nearest, ties to even, into a float dtype; overflow gives infinity."""
+    if not dtype.has_sign and value > 0 and math.isfinite(value):
+        fraction, exponent = math.frexp(value)
+        power = max(exponent - (fraction < 0.75), -127)  # there is no even one: halfway goes up
+        return math.ldexp(1.0, power) if power <= 127 else math.inf
     if dtype.bits == 64 or value == 0.0 or math.isinf(value) or math.isnan(value):
         return value
     bias = (1 << (dtype.exponent_bits - 1)) - 1
@@ -25,6 +29,8 @@ def round_to(dtype: DType, value: float) -> float:
 def _misfit_of_float(dtype: DType, value: float) -> str | None:
     if math.isnan(value):
         return None
+    if not dtype.has_sign and value <= 0:
+        return "it has powers of two only"
     if math.isinf(value):
         return "it has no infinity" if dtype.name in _WITHOUT_INFINITY else None
     if math.isinf(round_to(dtype, value)):
@@ -36,6 +42,8 @@ def _misfit_of_integer(dtype: DType, value: int) -> str | None:
     if not dtype.is_float:
         low, high = dtype.integer_range
         return None if low <= value <= high else f"the range is {low} to {high}"
+    if not dtype.has_sign and value <= 0:
+        return "it has powers of two only"
     if value.bit_length() > 1024 or math.isinf(round_to(dtype, float(value))):
         return f"the largest value is {dtype.max_finite!r}"
     if int(round_to(dtype, float(value))) != value:

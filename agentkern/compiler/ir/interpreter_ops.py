@@ -110,7 +110,7 @@ def constant(dtype: str, value: object) -> Raw:
     """Return a number as a rank-0 array: floats go from f64 to the dtype in one rounding."""
     assert isinstance(value, int | float)
     if dtype in FLOATS:
-        return np.asarray(reference_casts.cast("f64", dtype, np.asarray(value, dtype=np.float64)))
+        return np.asarray(encode(dtype, np.asarray(value, dtype=np.float64)))
     return np.asarray(value, dtype=STORAGE[dtype])
 
 

@@ -3,7 +3,7 @@
 Raw storage, one NumPy array element per value:
 
 - f64 `float64`, f32 and tf32 `float32` (tf32: the low 13 bits are zero), f16 `float16`;
-- bf16 `uint16`, e4m3 and e5m2 `uint8`: bit patterns, because extension dtypes pick their own NaN
+- bf16 `uint16`, e4m3, e5m2 and e8m0 `uint8`: bit patterns, because extension dtypes pick their own NaN
   and overflow rules;
 - integers by their NumPy types, bool `bool_`.
 
@@ -11,7 +11,7 @@ Raw storage, one NumPy array element per value:
 every float dtype is float32, of f64 float64. Both give the canonical NaN (all bits set but the
 sign), as every cast does. Rounding is done on bits here, never by a host conversion whose rules
 could differ. Formats follow IEEE 754-2019 and, for the 8-bit ones, the OCP 8-bit floating point
-specification 1.0.
+specification 1.0 and the Microscaling specification 1.0 (e8m0: no sign, no zero, no infinity).
 """
 
 from collections.abc import Callable
@@ -30,6 +30,7 @@ Rounding = Literal["nearest", "toward_zero", "nearest_away"]
 
 F32_NAN = np.uint32(0x7FFFFFFF)
 F64_NAN = np.uint64(0x7FFFFFFFFFFFFFFF)
+E8M0_NAN = 0xFF
 
 STORAGE: dict[str, type[np.generic]] = {
     "f64": np.float64,
@@ -39,6 +40,7 @@ STORAGE: dict[str, type[np.generic]] = {
     "bf16": np.uint16,
     "e4m3": np.uint8,
     "e5m2": np.uint8,
+    "e8m0": np.uint8,
     "i8": np.int8,
     "i16": np.int16,
     "i32": np.int32,
@@ -49,7 +51,7 @@ STORAGE: dict[str, type[np.generic]] = {
     "u64": np.uint64,
     "bool": np.bool_,
 }
-FLOATS = ("f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2")
+FLOATS = ("f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "e8m0")
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
 
@@ -113,6 +115,9 @@ def decode(dtype: str, raw: Raw) -> Raw:
         return canonical_nan(raw)
     if dtype == "bf16":
         return canonical_nan((raw.astype(np.uint32) << np.uint32(16)).view(np.float32))
+    if dtype == "e8m0":
+        powers = np.ldexp(np.float32(1), np.minimum(raw, E8M0_NAN - 1).astype(np.int32) - 127)
+        return np.where(raw == E8M0_NAN, F32_NAN.view(np.float32), powers)
     codes = raw.view(np.uint16) if dtype == "f16" else raw
     return _decode_table(dtype)[codes]
 
@@ -131,6 +136,8 @@ def encode(dtype: str, x: Raw, *, rounding: Rounding = "nearest", saturate: bool
     single = x if x.dtype == np.float32 else round_f64_to_f32(x, "odd")
     if dtype == "tf32":
         return _encode_tf32(single, rounding)
+    if dtype == "e8m0":
+        return _encode_e8m0(single, rounding, saturate=saturate is not False)
     fmt = NARROW[dtype]
     clamp = fmt.saturates if saturate is None else saturate
     bits = single.view(np.uint32)
@@ -209,6 +216,17 @@ def _encode_tf32(x: Raw, rounding: Rounding) -> Raw:
     return np.where(np.isnan(x), F32_NAN, bits & np.uint32(0xFFFFE000)).view(np.float32)
 
 
+def _encode_e8m0(x: Raw, rounding: Rounding, *, saturate: bool) -> NDArray[np.uint8]:
+    """Exponents of the nearest powers of two of the magnitudes, biased by 127; halfway goes up."""
+    fraction, exponent = np.frexp(np.abs(x))
+    exponent = exponent - 1  # of a significand that is twice the fraction
+    up = fraction >= 0.75 if rounding != "toward_zero" else np.zeros(x.shape, bool)
+    power = np.where(np.isinf(x), 128, np.where(x == 0, -127, exponent + up))
+    past = 127 if saturate else 128
+    codes = np.clip(power, -127, past) + 127
+    return np.where(np.isnan(x), E8M0_NAN, codes).astype(np.uint8)
+
+
 def _round_to_format(bits: Raw, fmt: NarrowFormat, rounding: Rounding, *, saturate: bool) -> NDArray[np.uint16]:
     """Round float32 bit patterns to codes of a narrow format, sign included."""
     magnitude = (bits & np.uint32(0x7FFFFFFF)).astype(np.int32)
@@ -229,7 +247,7 @@ def _round_to_format(bits: Raw, fmt: NarrowFormat, rounding: Rounding, *, satura
     infinite = magnitude == 0x7F800000
     code = np.where(code > fmt.max_code, np.where(infinite, past, past_finite), code)
     sign = (bits >> np.uint32(31)).astype(np.int32) << fmt.sign_shift
-    code = np.where(magnitude > 0x7F800000, fmt.nan_code, code | sign)
+    code = np.where((magnitude > 0x7F800000) | (code == fmt.nan_code), fmt.nan_code, code | sign)
     return code.astype(np.uint16)
 
 

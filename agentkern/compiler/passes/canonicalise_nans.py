@@ -1,8 +1,9 @@
 """Put `canonical_nan` between operations whose code may keep a NaN's bits and those that would show them.
 
-Hardware makes the canonical NaN in every rounding operation. Casts to f32 and f64, `neg` and `abs` are bit moves in
-code, so their NaN is repaired, but only where somebody could see it: a store, a bitcast, a sign taken, an output of
-`where`. Casts of 8-bit floats to 16 bits go through f32 and round.
+Hardware makes the canonical NaN in every rounding f32 operation. Casts to f32 and f64, `neg` and `abs` are bit moves in
+code, and f64 operations keep a payload of an operand or make another NaN, so theirs is repaired, but only where
+somebody could see it: a store, a bitcast, a sign taken, an output of `where`. Casts of 8-bit floats to 16 bits go
+through f32 and round.
 """
 
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Value, walk
@@ -44,10 +45,12 @@ def _keeps_bits(op: Op) -> bool:
     if op.name == "cast":
         source, result = op.operands[0].type, op.result.type
         assert isinstance(source, TileType) and isinstance(result, TileType)
-        widens = source.dtype.is_float and result.dtype.is_float and source.dtype.bits < result.dtype.bits
-        return widens and result.dtype.bits >= 32
+        widens = source.dtype.is_float and source.dtype.name != "f64"
+        return widens and result.dtype.name in ("f32", "f64")
     result = op.results[0].type if op.results else None
-    return op.name in _KEEPS_BITS and isinstance(result, TileType) and result.dtype.is_float
+    if not isinstance(result, TileType) or not result.dtype.is_float:
+        return False
+    return op.name in _KEEPS_BITS or (result.dtype.name == "f64" and "arithmetic" in op.spec.traits)
 
 
 def canonicalise_nans(kernel: Kernel) -> Kernel:

@@ -65,6 +65,13 @@ def test_infinity_fits_where_the_format_has_it():
     assert misfit(DTYPES["e4m3"], math.nan) is None
 
 
+def test_exponent_types_hold_powers_of_two_above_zero():
+    e8m0 = DTYPES["e8m0"]
+    assert [round_to(e8m0, value) for value in (1.0, 2.9, 3.0, 5.9, 1e-300)] == [1.0, 2.0, 4.0, 4.0, 2.0**-127]
+    assert [misfit(e8m0, value) is None for value in (1.0, 3.0, math.nan, 4, 2.0**127)] == [True] * 5
+    assert [misfit(e8m0, value) is None for value in (0.0, -1.0, 0, -2, 3, math.inf, 2.6e38)] == [False] * 7
+
+
 def test_converted_numbers_have_the_kind_of_their_dtype():
     assert converted(DTYPES["f32"], 3) == 3.0
     assert isinstance(converted(DTYPES["f32"], 3), float)

@@ -215,6 +215,33 @@ def test_every_code_between_narrow_types_rounds_as_in_torch(source, target):
     assert agree(target, decode(source, raw), got, want)
 
 
+def test_exponents_are_the_nearest_powers_of_two():
+    codes = np.arange(255)
+    powers = np.ldexp(1.0, codes - 127)
+    assert (decode("e8m0", all_codes("e8m0")[:255]) == powers).all()
+    assert np.isnan(decode("e8m0", np.array([255], np.uint8)))
+    up, down = 1.5 * powers, np.nextafter(1.5 * powers, 0)
+    assert encode("e8m0", down).tolist() == codes.tolist()
+    assert encode("e8m0", up).tolist() == [*codes[1:], 254]
+    assert encode("e8m0", up, saturate=False).tolist() == [*codes[1:], 255]
+    assert encode("e8m0", up, rounding="toward_zero").tolist() == codes.tolist()
+    x = np.array([0.0, -0.0, -3.0, 1e-300, np.inf, -np.inf, np.nan])
+    assert encode("e8m0", x).tolist() == [0, 0, 129, 0, 254, 254, 255]
+    assert encode("e8m0", x, saturate=False).tolist() == [0, 0, 129, 0, 255, 255, 255]
+
+
+def test_exponents_of_normal_values_are_those_of_torch():
+    x = np.concatenate([random_floats(50000, 5), np.ldexp(np.float32(1.5), np.arange(-126, 127)).astype(np.float32)])
+    x = x[(np.abs(x) >= 2.0**-126) | np.isnan(x)]
+    want = torch.from_numpy(x).to(torch.float8_e8m0fnu).view(torch.uint8).numpy()
+    assert (encode("e8m0", x, saturate=False) == want).all()
+
+
+def test_overflow_without_saturation_gives_the_one_nan():
+    x = np.array([1e30, -1e30, 464.0, -465.0, np.inf, -np.inf], np.float32)
+    assert encode("e4m3", x, saturate=False).tolist() == [0x7F, 0x7F, 0x7E, 0x7F, 0x7F, 0x7F]
+
+
 def test_fp8_saturates_infinities_and_keeps_nan():
     x = np.array([np.inf, -np.inf, 464.1, 1e30, np.nan, -np.nan], np.float32)
     assert encode("e4m3", x).tolist() == [0x7E, 0xFE, 0x7E, 0x7E, 0x7F, 0x7F]

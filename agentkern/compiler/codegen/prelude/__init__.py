@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from agentkern.compiler.codegen.prelude.accessors import ACCESSORS
 from agentkern.compiler.codegen.prelude.asynchronous import TENSOR_MAP, WGMMA_DESCRIPTOR, instruction_function
+from agentkern.compiler.codegen.prelude.double_math import DOUBLE_MATH
 from agentkern.compiler.codegen.prelude.float_math import FLOAT_MATH
 from agentkern.compiler.codegen.prelude.formats import FORMATS
 from agentkern.compiler.codegen.prelude.functions import FUNCTIONS, USUAL_FORMS
@@ -26,7 +27,7 @@ __all__ = [
     "prelude_text",
 ]
 
-_ROWS = (*ACCESSORS, *INSTRUCTIONS, *FORMATS, *INTEGER_MATH, *FLOAT_MATH, *FUNCTIONS, *USUAL_FORMS)
+_ROWS = (*ACCESSORS, *INSTRUCTIONS, *FORMATS, *INTEGER_MATH, *FLOAT_MATH, *DOUBLE_MATH, *FUNCTIONS, *USUAL_FORMS)
 
 PRELUDE: dict[str, PreludeFunction] = {row.name: row for row in _ROWS}
 """Every prelude function on values by name; each stands after those that it requires."""

@@ -96,12 +96,6 @@ FLOAT_MATH: tuple[PreludeFunction, ...] = (
         _IEEE,
     ),
     _math(
-        "double ak_canonical_nan_f64(double x)",
-        "return x == x ? x : __longlong_as_double(0x7fffffffffffffffll);",
-        "every NaN becomes 0x7fffffffffffffff",
-        _IEEE,
-    ),
-    _math(
         "float ak_rcp_f32(float x)",
         "return __fdiv_rn(1.0f, x);",
         "1 / x, correctly rounded",

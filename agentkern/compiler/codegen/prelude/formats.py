@@ -8,6 +8,7 @@ floating point specification 1.0.
 from agentkern.compiler.codegen.prelude.table import PreludeFunction
 
 _OCP = "OCP 8-bit floating point specification 1.0"
+_MX = "OCP Microscaling formats (MX) specification 1.0: E8M0"
 
 
 def _widen(bits_up: int, factor: str, first_special: int, special: str) -> str:
@@ -75,6 +76,27 @@ if ((bits & 0x7fffffffu) > 0x7f800000u) return __uint_as_float(0x7fffffffu);
 return __uint_as_float((bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u);
 """
 
+_OVERFLOW_E4M3 = """
+if ((__float_as_uint(x) & 0x7fffffffu) > 0x43e80000u) return 0x7f;  // past 464, which goes to the even 448
+return ak_soft_cvt_e4m3_f32(x);
+"""
+_OVERFLOW_E5M2 = """
+unsigned int bits = __float_as_uint(x), size = bits & 0x7fffffffu;
+if (size < 0x47700000u) return ak_soft_cvt_e5m2_f32(x);  // below 61440, halfway to 65536
+return (unsigned char)(size > 0x7f800000u ? 0x7fu : (bits >> 24 & 0x80u) | 0x7cu);
+"""
+_E8M0 = """
+unsigned int size = __float_as_uint(x) & 0x7fffffffu;
+if (size > 0x7f800000u) return 0xff;
+if (size < 0x00800000u) return size >= 0x00600000u;  // subnormal, or zero: codes 0 and 1
+unsigned int code = (size + 0x400000u) >> 23;
+return (unsigned char)(code > 254u ? 254u : code);
+"""
+_OVERFLOW_E8M0 = """
+if ((__float_as_uint(x) & 0x7fffffffu) >= 0x7f400000u) return 0xff;  // 1.5 * 2^127
+return ak_cvt_e8m0_f32(x);
+"""
+
 FORMATS: tuple[PreludeFunction, ...] = (
     _math(
         "float ak_bf16_to_f32(unsigned short x)",
@@ -122,6 +144,44 @@ FORMATS: tuple[PreludeFunction, ...] = (
         "return (unsigned short)((upper << 8) | ak_soft_cvt_e5m2_f32(lo));",
         "round two floats; `hi` goes to the upper half",
         "ak_soft_cvt_e5m2_f32",
+    ),
+    _math(
+        "unsigned char ak_overflow_cvt_e4m3_f32(float x)",
+        _OVERFLOW_E4M3,
+        "round to nearest even; what does not fit, and NaN, give 0x7f",
+        "ak_soft_cvt_e4m3_f32",
+    ),
+    _math(
+        "unsigned char ak_overflow_cvt_e5m2_f32(float x)",
+        _OVERFLOW_E5M2,
+        "round to nearest even; what does not fit becomes infinite, NaN gives 0x7f",
+        "ak_soft_cvt_e5m2_f32",
+    ),
+    _math(
+        "float ak_e8m0_to_f32(unsigned char x)",
+        "return __uint_as_float(x == 0xffu ? 0x7fffffffu : x == 0u ? 0x00400000u : (unsigned int)x << 23);",
+        "2^(x - 127), exact; NaN is canonical",
+        source=_MX,
+    ),
+    _math(
+        "unsigned char ak_cvt_e8m0_f32(float x)",
+        _E8M0,
+        "the nearest power of two of the magnitude, halfway up, between 2^-127 and 2^127; NaN gives 0xff",
+        source=_MX,
+    ),
+    _math(
+        "unsigned char ak_overflow_cvt_e8m0_f32(float x)",
+        _OVERFLOW_E8M0,
+        "as ak_cvt_e8m0_f32, but what is past 2^127 gives NaN",
+        "ak_cvt_e8m0_f32",
+        source=_MX,
+    ),
+    _math(
+        "unsigned short ak_cvt_e8m0x2_f32(float hi, float lo)",
+        "return (unsigned short)((unsigned int)ak_cvt_e8m0_f32(hi) << 8 | ak_cvt_e8m0_f32(lo));",
+        "round two floats; `hi` goes to the upper half",
+        "ak_cvt_e8m0_f32",
+        source=_MX,
     ),
     _math(
         "float ak_cvt_tf32_f32(float x)",

@@ -74,7 +74,7 @@ def spread_view(value: Value, source: Layout, axes: Sequence[int], result: Layou
 
 def is_narrowing(op: Op) -> bool:
     """Whether a cast makes a type of at most 16 bits from f32, which the hardware does in pairs."""
-    if op.name != "cast":
+    if op.name != "cast" or op.attrs.get("saturate") is False:
         return False
     source, result = op.operands[0].type, op.result.type
     assert isinstance(source, TileType) and isinstance(result, TileType)
