@@ -286,6 +286,11 @@ def last(x: Tile, axis: int = -1) -> Tile:
     raise not_executed("last")
 
 
+def take_along_axis(x: Tile, indices: Tile, axis: int = -1) -> Tile:
+    """Along an axis, the elements at the positions that `indices` names, NumPy's; none may be outside, none wraps."""
+    raise not_executed("take_along_axis")
+
+
 def zeros(shape: object, dtype: DType) -> Tile:
     """A tile of zeros; block variables and sizes stand in `shape`."""
     raise not_executed("zeros")

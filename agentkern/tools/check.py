@@ -17,6 +17,8 @@ from agentkern.runtime.scalar_arguments import round_to
 from agentkern.tools.requests import CheckRequest
 from agentkern.tools.results import CheckResult, ProofCounts, diagnostic_record
 
+MISSING = "AK223"
+"""The code of a value that is not there."""
 MOST_OPTIONAL = 6
 """Optional tensors whose absence is tried: each is a pass of the front end and the prover."""
 
@@ -45,20 +47,28 @@ def check(request: CheckRequest) -> CheckResult:
 def _without_optional(
     request: CheckRequest, optional: tuple[str, ...], known: tuple[Diagnostic, ...]
 ) -> list[Diagnostic]:
-    """What is wrong only in builds without an optional tensor: without each, and without all."""
+    """What is wrong only in builds without an optional tensor: without all, and without each.
+
+    A tensor that is read where another is given goes with that one: its absence alone is a wrong call, no wrong kernel.
+    """
     given = [name for name in optional if name not in request.settings][:MOST_OPTIONAL]
     seen = {(d.code, d.span) for d in known}
     found: list[Diagnostic] = []
-    for absent in dict.fromkeys([*((name,) for name in given), tuple(given)] if given else []):
-        settings = {**request.settings, **dict.fromkeys(absent, False)}
-        lowered = lower_source(request.source, request.path, request.kernel, request.dims, settings)
-        proved = prove_kernel(share_repeated(lowered.kernel)) if lowered.kernel is not None else ProofReport(())
-        for diagnostic in (*lowered.diagnostics, *diagnose(proved, request.path)):
-            if (diagnostic.code, diagnostic.span) not in seen:
+    for absent in dict.fromkeys([tuple(given), *((name,) for name in given)] if given else []):
+        for diagnostic in _build_without(request, absent):
+            goes_along = diagnostic.code == MISSING and len(absent) < len(given)
+            if (diagnostic.code, diagnostic.span) not in seen and not goes_along:
                 seen.add((diagnostic.code, diagnostic.span))
                 without = ", ".join(f"`{name}`" for name in absent)
                 found.append(replace(diagnostic, message=f"{diagnostic.message} (without {without})"))
     return found
+
+
+def _build_without(request: CheckRequest, absent: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    settings = {**request.settings, **dict.fromkeys(absent, False)}
+    lowered = lower_source(request.source, request.path, request.kernel, request.dims, settings)
+    proved = prove_kernel(share_repeated(lowered.kernel)) if lowered.kernel is not None else ProofReport(())
+    return (*lowered.diagnostics, *diagnose(proved, request.path))
 
 
 def signature_text(kernel: Kernel) -> str:

@@ -32,6 +32,14 @@ SCHEDULES = {"quick": 4, "full": 8}
 WRITES_CONTROLS = ("stale output", "dropped tail")
 
 
+REQUIRES = "no inputs of this kind meet what the kernel requires"
+
+
+def _admitted(subject: Subject, cases: Sequence[Case]) -> list[Case]:
+    """The cases that meet what the kernel requires; others stop the launch, as they should."""
+    return [case for case in cases if subject.is_admitted(case)]
+
+
 def _against_oracle(subject: Subject, name: str, cases: Sequence[Case], note: str = "") -> Outcome:
     """Compare the executor with the oracle, then ask whether the same comparison rejects the controls."""
 
@@ -39,6 +47,9 @@ def _against_oracle(subject: Subject, name: str, cases: Sequence[Case], note: st
         outputs = subject.signature_at(case.call.sizes).outputs
         return first_difference(outputs, got, subject.oracle(case.call))
 
+    cases = _admitted(subject, cases)
+    if not cases:
+        return not_applicable(name, REQUIRES)
     for case in cases:
         run = subject.run(case)
         mismatch = judge(case, run.outputs)
@@ -83,7 +94,8 @@ def check_shapes(subject: Subject) -> Outcome:
         else:
             cases.append(case)
     try:
-        wrong = _strided(subject, [subject.case("random", s) for s in (subject.plan.base, subject.plan.small)])
+        both = [subject.case("random", s) for s in (subject.plan.base, subject.plan.small)]
+        wrong = _strided(subject, _admitted(subject, both))
     except BuildError as e:
         left_out.append(f"strided tensors: {e}")
     else:
@@ -112,6 +124,9 @@ def check_writes(subject: Subject) -> Outcome:
     cases = [
         subject.case("random", sizes) for sizes in (subject.plan.base, *subject.plan.shapes[:3], subject.plan.small)
     ]
+    cases = _admitted(subject, cases)
+    if not cases:
+        return not_applicable("writes", REQUIRES)
     for case in cases:
         runs = [subject.run(case, RunOptions(poison=which)) for which in (0, 1)]
         kept = first_difference(outputs, runs[0].outputs, runs[1].outputs)
@@ -143,6 +158,9 @@ def check_memory(subject: Subject) -> Outcome:
     small = [subject.case("random", sizes) for sizes in (*subject.plan.shapes[:4], subject.plan.small)]
     runs = [(case, order) for case in small for order in range(MEMORY_ORDERS)]
     runs.append((subject.case("random", subject.plan.base), 0))
+    runs = [(case, order) for case, order in runs if subject.is_admitted(case)]
+    if not runs:
+        return not_applicable("memory", REQUIRES)
     for case, order in runs:
         defect = defects(subject.tracker.run(case.call, RunOptions(order=order, tracked=True)))
         if defect is not None:
@@ -153,6 +171,8 @@ def check_memory(subject: Subject) -> Outcome:
 def check_deterministic(subject: Subject) -> Outcome:
     """Run many times, in permuted orders where the executor has them, and compare the bits."""
     case = subject.case("random", subject.plan.small)
+    if not subject.is_admitted(case):
+        return not_applicable("deterministic", REQUIRES)
     first = subject.run(case)
     for order in range(1, DETERMINISTIC_RUNS):
         again = subject.run(case, RunOptions(order=order))
@@ -170,6 +190,9 @@ def check_schedules(subject: Subject) -> Outcome:
     if len(schedules) < 2:
         return not_applicable("schedules", "the kernel has one schedule only")
     cases = [subject.case("random", subject.plan.base), subject.case("special", subject.plan.small)]
+    cases = _admitted(subject, cases)
+    if not cases:
+        return not_applicable("schedules", REQUIRES)
     for case in cases:
         first: Run | None = None
         for number, schedule in enumerate(schedules):
@@ -191,6 +214,8 @@ def check_batch(subject: Subject) -> Outcome:
     if name is None:
         return not_applicable("batch", "no size whose indices are independent of one another")
     case = subject.case("random", subject.plan.base)
+    if not subject.is_admitted(case):
+        return not_applicable("batch", REQUIRES)
     rows = subject.plan.base[name]
     whole = subject.run(case).outputs
     pieces = [(start, stop) for start, stop in _pieces(rows) if 0 <= start < stop <= rows]

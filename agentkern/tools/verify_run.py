@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.core import SizeInfo, walk
 from agentkern.compiler.ir.interpreter import InterpreterError
 from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
 from agentkern.tools.verify_cases import MOST_ELEMS, plan_sizes
@@ -81,7 +81,8 @@ def make_subject(
     plan = plan_sizes(kernel, sizes, options.sizes, options.level, tiles, most)
     oracle = Oracle(program)
     level, scalars, seed = options.level, options.scalars, options.seed
-    return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed)
+    requires = any(op.name == "require" for op in walk(kernel.body))
+    return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed, requires)
 
 
 def run_checks(subject: Subject, options: VerifyOptions, progress: Progress | None = None) -> VerifyResult:

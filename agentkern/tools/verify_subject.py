@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from agentkern.compiler.ir.interpreter import RequirementError
 from agentkern.tools.inputs import Kind
 from agentkern.tools.results import CheckRecord, Mismatch
 from agentkern.tools.verify_cases import Plan, make_case
@@ -52,7 +53,10 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A kernel under verification. `tracker` looks for races and uninitialised reads; None where nothing here can."""
+    """A kernel under verification. `tracker` looks for races and uninitialised reads; None where nothing here can.
+
+    `requires`: the kernel stops for inputs that do not meet its conditions.
+    """
 
     program: Program
     executor: Executor
@@ -63,6 +67,7 @@ class Subject:
     level: Level
     scalars: Scalars
     seed: int
+    requires: bool = False
 
     def case(self, kind: Kind, sizes: Sizes) -> Case:
         """Return a seeded case."""
@@ -71,6 +76,16 @@ class Subject:
     def signature_at(self, sizes: Sizes) -> Signature:
         """Return the parameters with the extents of a build for the static ones of `sizes`."""
         return signature_of(self.program.tile(sizes))
+
+    def is_admitted(self, case: Case) -> bool:
+        """Return whether the inputs meet what the kernel requires of them."""
+        if not self.requires:
+            return True
+        try:
+            self.oracle(case.call)
+        except RequirementError:
+            return False
+        return True
 
     def run(self, case: Case, options: RunOptions | None = None) -> Run:
         """Run a case on the executor under test."""
@@ -128,7 +143,10 @@ def try_controls(subject: Subject, cases: Sequence[Case], judge: Judge) -> dict[
     for name, control in CONTROLS.items():
         for case in cases:
             signature = subject.signature_at(case.call.sizes)
-            wrong = control(signature, case.call, subject.oracle, 0)
+            try:
+                wrong = control(signature, case.call, subject.oracle, 0)
+            except RequirementError:
+                continue  # inputs that it changed are refused by the kernel itself
             if first_difference(signature.outputs, wrong, subject.oracle(case.call)) is None:
                 continue
             verdicts[name] = judge(case, wrong) is not None

@@ -283,3 +283,16 @@ def test_a_branch_uses_what_it_assumes_and_reads_nothing_else(index: int, simula
 
 def test_a_branch_that_assumes_too_little_is_rejected():
     assert codes(branch("n<16")) == ["AK301"]
+
+
+@pytest.mark.toolchain
+def test_divisors_of_places_that_do_not_exist_are_never_zero(simulator_cache: Path) -> None:
+    body = """\
+def k(x: ak.In[ak.i32,T,5], y: ak.In[ak.i32,9].values(1,9), i: ak.In[ak.i32,T,5].values(0,9), o: ak.Out[ak.i32,T,5]):
+    for t in ak.grid(T):
+        o[t,:]=x[t,:]%y[i[t,:]]
+"""
+    x = RANDOM.integers(-99, 99, (7, 5)).astype(np.int32)
+    y, i = np.arange(1, 10, dtype=np.int32), RANDOM.integers(0, 9, (7, 5)).astype(np.int32)
+    found = run(Case(body, {"T": 7}), {"x": x, "y": np.minimum(y, 8), "i": i}, simulator_cache)
+    assert found["o"].tolist() == (x % np.minimum(y, 8)[i]).tolist()

@@ -32,7 +32,11 @@ POISON = 0xA5
 
 def compiled(body: str, statics: Mapping[str, int], sizes: Mapping[str, int]) -> CompileResult:
     """The kernel `HEADER + body`, built for tensors of these sizes."""
-    request = CompileRequest(HEADER + body, "kernel.py", dims=statics)
+    return built(CompileRequest(HEADER + body, "kernel.py", dims=statics), sizes)
+
+
+def built(request: CompileRequest, sizes: Mapping[str, int]) -> CompileResult:
+    """A request's kernel, built for tensors of these sizes."""
     first = compile_kernel(request)
     assert first.kernel is not None, [d.message for d in first.diagnostics]
     result = compile_kernel(replace(request, variant=fitting_variant(first.kernel, sizes)))
@@ -56,20 +60,27 @@ def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int = 7) 
 
 
 def scalars(result: CompileResult) -> dict[str, int | float | bool]:
-    """Defaults of the scalar parameters."""
+    """Defaults of the scalar parameters; 1 of those that have none."""
     assert result.abi is not None
     params = [p for p in result.abi.params if isinstance(p, ScalarParam)]
-    return {p.name: p.default for p in params if p.default is not None}
+    return {p.name: 1 if p.default is None else p.default for p in params}
 
 
 def disagreements(
     body: str, statics: Mapping[str, int], sizes: Mapping[str, int], kinds: tuple[Kind, ...], count: int, cache: Path
 ) -> list[str]:
     """What differs between interpreter and simulator over input kinds and `count` schedules; findings included."""
-    base = compiled(body, statics, sizes)
+    return request_disagreements(CompileRequest(HEADER + body, "kernel.py", dims=statics), sizes, kinds, count, cache)
+
+
+def request_disagreements(
+    request: CompileRequest, sizes: Mapping[str, int], kinds: tuple[Kind, ...], count: int, cache: Path
+) -> list[str]:
+    """What differs for a request's kernel; scalars without a default are 1, as `run` takes them."""
+    base = built(request, sizes)
     assert base.kernel is not None and base.abi is not None
     found: list[str] = []
-    request = CompileRequest(HEADER + body, "kernel.py", dims=statics, variant=base.abi.variant)
+    request = replace(request, variant=base.abi.variant)
     for schedule in schedules(base.kernel, base.abi.variant, count):
         result = compile_kernel(replace(request, schedule=schedule))
         assert result.status == "ok" and result.abi is not None, [d.message for d in result.diagnostics]

@@ -190,6 +190,11 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
         for axis in range(_tile(op.result).rank):
             for operand in op.operands if axis != op.attrs["axis"] else ():
                 union.join((operand, axis), (op.result, axis))
+    elif op.name == "take":
+        for axis in range(_tile(op.result).rank):
+            union.join((op.operands[1], axis), (op.result, axis))
+            if axis != op.attrs["axis"] and _tile(op.operands[0]).shape[axis] == _tile(op.result).shape[axis]:
+                union.join((op.operands[0], axis), (op.result, axis))
     elif op.name == "reshape":
         return _reshaped(op, union)
     elif op.name in ("loop", "branch"):

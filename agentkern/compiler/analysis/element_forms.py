@@ -15,6 +15,7 @@ from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.axes import reshape_groups
 from agentkern.compiler.analysis.extents import SymbolFact
 from agentkern.compiler.analysis.index_forms import Form, IndexForms
+from agentkern.compiler.analysis.value_bounds import picked
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -61,6 +62,7 @@ class ElementForms:
             return uniform
         if value not in self.forms.elements:
             found = self._derived(value, depth) if depth else None
+            self._ask_for_picked(value, depth)
             self.forms.elements[value] = found if found is not None else self._opaque(value)
         return self.forms.elements[value]
 
@@ -80,8 +82,20 @@ class ElementForms:
         combine = _COMBINE.get(op.name)
         if combine is None or not all(_is_integer(v) for v in op.operands):
             return None
-        found = combine(self, op, [self.form(v, depth - 1) for v in op.operands])
+        operands = [self.form(v, depth - 1) for v in op.operands]
+        found = combine(self, op, operands)
+        if found is not None and op.name in ("floor_div", "mod"):
+            low = self.forms.facts.interval(operands[1]).low
+            if low is not None and low >= 1:
+                return found  # neither wraps
         return found if found is not None and self.forms.fits(found, value) else None
+
+    def _ask_for_picked(self, value: Value, depth: int) -> None:
+        """Make the forms known of what a value's elements are picked from: they bound it."""
+        op = self.forms.makers.get(value)
+        for v in picked(op) if op is not None and depth else ():
+            if _is_integer(v):
+                self.form(v, depth - 1)
 
     def _position(self, extent: Form) -> str:
         """The symbol of a position on an axis of this extent."""

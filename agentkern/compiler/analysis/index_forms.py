@@ -16,6 +16,7 @@ from agentkern.compiler.analysis.intervals import IndexRange
 from agentkern.compiler.analysis.promises import Promise, Promises, element_fact, lasting_promises
 from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.analysis.ranges import dtype_range, positions_range, value_range
+from agentkern.compiler.analysis.value_bounds import with_bounds
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
@@ -211,8 +212,16 @@ class IndexForms:
         if op is not None and op.name == "load":
             fact = element_fact(self.promise_of(op), fact, self.facts)
             self.origins[name] = op
+        elif op is not None:
+            # what is required somewhere does not hold wherever the value is read
+            always = Facts({**self.facts.symbols, **self.unassumed}, self.facts.meanings)
+            fact = with_bounds(op, value, fact, self._known_form, always)
         self._symbol(name, fact)
         return name
+
+    def _known_form(self, value: Value) -> Form | None:
+        """The form of a value or of its elements, as far as it has been asked for."""
+        return self.forms.get(value, self.elements.get(value))
 
     def promise_of(self, load: Op) -> Promise | None:
         """What holds of every element of a load's result: its tensor's promise, if what it fills with keeps it."""

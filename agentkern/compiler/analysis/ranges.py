@@ -158,5 +158,6 @@ RANGE_RULES: Mapping[str, Callable[[Op, list[IndexRange]], IndexRange]] = {
     "transpose": _same,
     "slice": _same,
     "last": _same,
+    "take": _same,
     "concat": lambda op, o: reduce(_joined, o),
 }

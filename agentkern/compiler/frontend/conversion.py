@@ -304,3 +304,10 @@ def broadcast_hint(left: Shape, right: Shape) -> str:
         new_axes = ", ".join(["None"] * (len(long) - len(short)))
         return f"add axes at the end: `[:, {new_axes}]`, or reduce with `keepdims=True`"
     return "axes are aligned at their ends; `None` in a subscript adds one of extent 1"
+
+
+def reshaped(lw: Lowering, tile: Tile, shape: Shape, node: Located) -> Tile:
+    """The tile with its elements regrouped; the number of elements is the same."""
+    if tile.shape == shape:
+        return tile
+    return Tile(lw.emit("reshape", (tile.value,), tile.type.with_shape(shape), node))

@@ -18,14 +18,15 @@ from agentkern.compiler.frontend.conversion import (
     is_compile_time,
     joined,
     operand,
+    reshaped,
     size_tile,
     weak_tile,
 )
 from agentkern.compiler.frontend.entries import Entry, entries
 from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.lowering import Lowering
+from agentkern.compiler.frontend.positions import at_places, is_place
 from agentkern.compiler.frontend.selection import Selection, select
-from agentkern.compiler.frontend.source import Located
 from agentkern.compiler.frontend.tuples import tuple_item
 from agentkern.compiler.frontend.values import (
     Extent,
@@ -161,16 +162,10 @@ def _wrong_shape(lw: Lowering, found: list[Entry], tile: Tile, wanted: Shape, no
     )
 
 
-def reshaped(lw: Lowering, tile: Tile, shape: Shape, node: Located) -> Tile:
-    """The tile with its elements regrouped; the number of elements is the same."""
-    if tile.shape == shape:
-        return tile
-    return Tile(lw.emit("reshape", (tile.value,), tile.type.with_shape(shape), node))
-
-
 def subscript_tile(lw: Lowering, tile: Tile, node: ast.Subscript) -> Tile:
-    """`tile[...]`: slices, positions, new axes, a block's own axis. Errors: AK208, AK222, AK406, AK603."""
+    """`tile[...]`: slices, positions, new axes, a block's own axis. Errors: AK208, AK222, AK403, AK406, AK603."""
     found = entries(lw, node, lw.source.text_of(node.value), tile.shape)
+    _refuse_several(lw, found)
     starts: list[int | Dim] = []
     stops: list[int | Dim] = []
     final: list[int | Dim] = []
@@ -182,18 +177,32 @@ def subscript_tile(lw: Lowering, tile: Tile, node: ast.Subscript) -> Tile:
         low, high = _tile_range(lw, entry, axis, tile.shape)
         starts.append(low)
         stops.append(high)
-        if entry.kind != "position":
+        if entry.kind != "position" and not is_place(entry):
             final.append(dims.add(high, dims.mul(low, -1)))
+        elif is_place(entry):
+            final += (entry.scalar or entry.tile or tile).shape
     shape = tuple(dims.add(high, dims.mul(low, -1)) for low, high in zip(starts, stops, strict=True))
     if shape != tile.shape:
         attrs = {"starts": tuple(starts), "stops": tuple(stops)}
         tile = Tile(lw.emit("slice", (tile.value,), tile.type.with_shape(shape), node, attrs))
+    axis = 0
+    for entry in (entry for entry in found if entry.kind != "+"):
+        tile = at_places(lw, tile, entry, axis, node) if is_place(entry) else tile
+        axis += max(len(entry.tile.shape), 1) if is_place(entry) and entry.tile is not None else 1
     return reshaped(lw, tile, tuple(final), node)
+
+
+def _refuse_several(lw: Lowering, found: list[Entry]) -> None:
+    """Tiles of positions on several axes of a tile have no operation. Errors: AK603."""
+    places = [entry for entry in found if entry.kind == "gather"]
+    if len(places) > 1:
+        instead = "subscript the tensor with them, or reshape the axes into one"
+        lw.fail("AK603", places[1].node, what="run-time positions on several axes of a tile", instead=instead)
 
 
 def _tile_range(lw: Lowering, entry: Entry, axis: int, shape: Shape) -> tuple[int | Dim, int | Dim]:
     extent = shape[axis]
-    if entry.kind == ":":
+    if entry.kind == ":" or is_place(entry):
         return 0, extent
     if entry.block is not None and entry.tile is None:
         if entry.block.extent == extent:
@@ -202,9 +211,7 @@ def _tile_range(lw: Lowering, entry: Entry, axis: int, shape: Shape) -> tuple[in
         lw.fail("AK221", entry.node, what=name)
     if entry.tile is not None:
         instead = "subscript the tensor with them"
-        lw.fail("AK603", entry.node, what="run-time positions in a tile", instead=instead)
-    if entry.kind == "scalar":
-        lw.fail("AK603", entry.node, what="a run-time position in a tile", instead="subscript the tensor with it")
+        lw.fail("AK603", entry.node, what="a window in a tile", instead=instead)
     if lw.block_of(extent) is not None:
         lw.fail("AK406", entry.node, axis=axis, shape=shape_text(shape))
     if entry.kind == "slice":

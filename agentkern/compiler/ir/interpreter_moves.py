@@ -115,6 +115,14 @@ def _bincount(op: Op, frame: Frame) -> Raw:
     return reference_orders.bincount(frame.array(op.operands[0]), frame.shape(result_type(op).shape)[0])
 
 
+def _take(op: Op, frame: Frame) -> Raw:
+    source, places, axis = frame.array(op.operands[0]), frame.array(op.operands[1]), axis_of(op)
+    outside = places[(places < 0) | (places >= source.shape[axis])]
+    if outside.size:
+        raise InterpreterError(f"index {outside[0]} of axis {axis}, which has {source.shape[axis]}", op.location)
+    return np.take_along_axis(source, places, axis)
+
+
 def _ordinal(op: Op, frame: Frame) -> Raw:
     return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
 
@@ -186,6 +194,7 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "occurrence": _occurrence,
     "bincount": _bincount,
     "last": _last,
+    "take": _take,
     "bitcast_axis": _bitcast_axis,
     "ordinal": _ordinal,
     "start": _start,

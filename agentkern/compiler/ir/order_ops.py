@@ -122,6 +122,18 @@ def _topk(op: Op) -> str | None:
     return None if right else f"the results are {values} and {indices}"
 
 
+def _take(op: Op) -> str | None:
+    axis, source, index, result = op.attrs["axis"], operand_type(op), operand_type(op, 1), result_type(op)
+    if not isinstance(axis, int) or not 0 <= axis < source.rank or index.rank != source.rank:
+        return f"axis {axis} of rank {source.rank}, indices of rank {index.rank}"
+    if index.dtype is not DTYPES["i64"]:
+        return f"the indices are {index.dtype}, not i64"
+    beside = [k for k in range(source.rank) if k != axis and source.shape[k] not in (1, index.shape[k])]
+    if beside or result.shape != index.shape or result.dtype is not source.dtype:
+        return f"{source} at {index} is not {result}"
+    return None
+
+
 def _bincount(op: Op) -> str | None:
     result = result_type(op)
     if not operand_type(op).dtype.is_integer:
@@ -157,6 +169,14 @@ ORDER_ROWS: tuple[OpSpec, ...] = (
         frozenset(),
         _topk,
         "the k largest along an axis and their indices, the largest first, equals by smaller index",
+    ),
+    _row(
+        "take",
+        2,
+        _take,
+        "elements at positions of an axis that a tile names; axes of 1 repeat",
+        "move",
+        axis=True,
     ),
     _row("arange", 0, _arange, "the positions of an axis, from 0"),
     _row("concat", None, _concat, "tiles one after another along an axis", "move", axis=True),

@@ -36,6 +36,7 @@ from agentkern.compiler.passes.lower.reductions import (
 from agentkern.compiler.passes.lower.requirements import lower_require
 from agentkern.compiler.passes.lower.scans import lower_scan
 from agentkern.compiler.passes.lower.streams import lower_stream
+from agentkern.compiler.passes.lower.takes import lower_take
 from agentkern.compiler.passes.root_classes import stream_order
 
 _BLOCK_NUMBERS = ("ordinal", "start", "end")
@@ -46,6 +47,7 @@ _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "convert": lower_conversion,
     "slice": lower_conversion,
     "concat": lower_concat,
+    "take": lower_take,
     **dict.fromkeys(SCANS, lower_scan),
 }
 

@@ -159,6 +159,9 @@ class _Placer:
             assert isinstance(axis, int)
             layout = scan_layout(self.grid.extents_of(op.result), axis, self.grid.warps)
             return layout, (self.convert(operands[0], operands[0], layout, builder),)
+        if op.name == "take":
+            layout = self.default(op.result)
+            return layout, (operands[0], self.convert(operands[1], operands[1], layout, builder))
         if op.name == "transpose":
             permutation = op.attrs["permutation"]
             assert isinstance(permutation, tuple)

@@ -49,10 +49,11 @@ def _division(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
     divisor = op.operands[1]
     operator = DIVISIONS[op.name]
     statement = f"the divisor{f' `{divisor.name}`' if divisor.name else ''} of `{operator}` is never 0"
-    form = scope.forms.form(divisor)
+    form, element = scope.forms.form(divisor), ElementForms(scope.forms).form(divisor)
     runs = scope.conditions.get(op, ALWAYS)
     known = scope.forms.facts.positive(block.length for block in scope.blocks).assuming(runs.nonnegative)
     shown = scope.forms.range(divisor).excludes(0) or (form is not None and _is_nonzero(known, form, runs))
+    shown = shown or _is_nonzero(known, element, runs)
     shown = shown or _replaces_zero(facts, scope, divisor) or _is_required(scope, divisor)
     if form is None:
         return Obligation("division", statement, op.location, shown=shown, access=operator)

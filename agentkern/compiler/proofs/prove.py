@@ -26,6 +26,7 @@ from agentkern.compiler.proofs.least_extents import extent_obligations
 from agentkern.compiler.proofs.obligation import Obligation, decide
 from agentkern.compiler.proofs.records import ProofRecord, ProofReport
 from agentkern.compiler.proofs.scatter import scatter_obligations
+from agentkern.compiler.proofs.takes import take_obligations
 from agentkern.compiler.proofs.violation import Form
 
 TRIAL_SIZES = (2, 8, 64, 128, 1024, 7168)
@@ -39,6 +40,7 @@ def obligations(facts: KernelFacts) -> Iterator[Obligation]:
     Which they are does not depend on promises or on the numbers of sizes.
     """
     yield from bounds_obligations(facts)
+    yield from take_obligations(facts)
     yield from disjoint_obligations(facts)
     yield from scatter_obligations(facts)
     yield from read_obligations(facts)

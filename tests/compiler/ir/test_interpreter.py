@@ -185,7 +185,7 @@ def test_every_tile_operation_of_the_table_has_a_meaning() -> None:
         "bincount",
         "topk",
     }
-    elsewhere |= {"loop", "branch", "yield", "atomic", "require"}
+    elsewhere |= {"loop", "branch", "yield", "atomic", "require", "take"}
     from_passes = {"reciprocal", "divide_by"}
     assert set(TILE_OPS) | from_passes == set(ELEMENT) | set(REDUCE) | set(SCANS) | elsewhere
 

@@ -170,19 +170,12 @@ def _swizzled(function: FunctionLowering, buffer: _Buffer, address: int | Value)
     return function.builder.value("xor", (address, flips), type_)
 
 
-def _guard(function: FunctionLowering, side: _Side, register: int | Value) -> Value | None:
-    guard: Value | None = None
-    for axis in range(side.type.rank):
-        guard = function.index.both(guard, function.inside(side.type, side.layout, axis, register))
-    return guard
-
-
 def _accesses(function: FunctionLowering, name: str, side: _Side, buffer: _Buffer, array: Value, width: int) -> None:
     """All of a side's accesses whose first element is present."""
     with (
         function.when(owner(function, side.layout) if name == "store_vector" else None),
         function.loop(0, side.layout.register_count, step=width, unroll=True) as register,
-        function.when(_guard(function, side, register)),
+        function.when(function.present(side.type, side.layout, register)),
     ):
         where = function.index.value(_address(function, side, buffer, register))
         operands = (buffer.pointer, where, array, function.index.value(register))

@@ -17,6 +17,7 @@ from agentkern.compiler.passes.lower.usual_forms import emit_vector, vector_of
 
 VIEWS = ("broadcast", "reshape", "transpose")
 NARROW_BITS = 16
+DIVISIONS = ("floor_div", "mod", "trunc_div", "trunc_mod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,21 @@ class Elements:
         operands = tuple(self.element(v, register) for v in op.operands)
         if op.name == "extend":
             return self._extended(op, operands[0], register)
+        if op.name in DIVISIONS and not type_.dtype.is_float:
+            operands = (operands[0], self._divisor(op, operands[1], register))
         return function.builder.value(op.name, operands, scalar, op.attrs, op.result.name)
+
+    def _divisor(self, op: Op, divisor: Value, register: int | Value) -> Value:
+        """The divisor, or 1 where there is no element: what a register holds there may be zero."""
+        function = self.function
+        source, type_ = self.base_of(op.operands[1])[0].type, op.result.type
+        assert isinstance(source, TileType) and isinstance(type_, TileType)
+        present = function.present(type_, function.layout(op.result), register) if source.shape else None
+        if present is None:
+            return divisor
+        scalar = TileType(type_.dtype)
+        one = function.builder.value("constant", (), scalar, {"value": 1})
+        return function.builder.value("where", (present, divisor, one), scalar, None, divisor.name)
 
     def _extended(self, op: Op, element: Value, register: int | Value) -> Value:
         """The element, or the value of absent positions where its tile does not reach."""

@@ -215,6 +215,13 @@ class FunctionLowering:
         last = self.index.add(self.coordinate(layout, axis, register), count - 1)
         return self.index.compare("lt", last, self.extent(type_.shape[axis]))
 
+    def present(self, type_: TileType, layout: Layout, register: int | Value) -> Value | None:
+        """Whether a register's element exists; None if always."""
+        found: Value | None = None
+        for axis in range(layout.rank):
+            found = self.index.both(found, self.inside(type_, layout, axis, register))
+        return found
+
     def registers(self, dtype: DType, count: int, name: str | None, fill: float | int | None = None) -> Value:
         """Declare a register array."""
         attrs = {} if fill is None else {"fill": fill}

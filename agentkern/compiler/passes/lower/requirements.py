@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.lower.elements import Elements
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
@@ -16,10 +16,7 @@ def lower_require(function: FunctionLowering, elements: Elements, op: Op) -> Non
     assert isinstance(type_, TileType)
     layout = function.layout(condition)
     with function.loop(0, layout.register_count, unroll=True) as register:
-        present: Value | None = None
-        for axis in range(layout.rank):
-            present = function.index.both(present, function.inside(type_, layout, axis, register))
-        with function.when(present):
+        with function.when(function.present(type_, layout, register)):
             held = elements.element(condition, register)
             with function.when(function.builder.value("not", (held,), held.type)):
                 function.builder.emit("trap")
