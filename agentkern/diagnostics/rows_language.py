@@ -87,6 +87,7 @@ TYPES = (
         "`{text}` runs over block `{block}`, which is an axis of this subscript too",
         "write `{block}.index` to take one element for each index, or make the tile over other axes",
     ),
+    Code("AK227", "`{text}` is no view: {reason}", "{hint_text}"),
 )
 
 ACCESSES = (

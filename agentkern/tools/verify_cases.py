@@ -12,6 +12,7 @@ from agentkern.compiler.abi import ScalarParam
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, walk
 from agentkern.compiler.ir.types import BlockType, TensorType
+from agentkern.compiler.ir.views import view_of
 from agentkern.tools.inputs import Kind, generate_all
 from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 from agentkern.tools.verify_model import Call, Case, Scalars, Signature, Sizes, concrete, signature_of
@@ -221,6 +222,8 @@ def _extent(op: Op) -> int | dims.Dim:
 def _access_is_batch(op: Op, name: str, whole: object, row: object) -> bool:
     tensor = op.operands[0].type
     assert isinstance(tensor, TensorType)
+    if view_of(op):  # an axis of a view may be several of the tensor's, or a part of one
+        return all(name not in dims.symbols(extent) for extent in tensor.shape)
     index = op.attrs["index"]
     assert isinstance(index, tuple)
     subscripts = [str(entry) for entry in index if entry != "+"]

@@ -15,6 +15,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, mask_of, tile_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.views import View, accessed, spelled_view, view_of, viewed
 
 AxisKind = Literal["block", "scalar", "range", "data"]
 WRITES = ("store", "atomic")
@@ -37,10 +38,11 @@ class AxisIndex:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One load or store. `axes` has one entry per axis of the tensor.
+    """One load or store. `axes` has one entry per axis of the tensor, or of the view of it that is subscripted.
 
-    It touches what `condition` holds for. `elements` are the forms of tiles of indices by axis of the tensor, their
-    symbols bound to axes of the access' tile. `choices` are the conditions of the regions it stands in, and which side.
+    It touches what `condition` holds for. `frame`: the view that `axes` are of, where it is not the operation's own.
+    `elements` are the forms of tiles of indices by axis of the tensor, their symbols bound to axes of the access' tile.
+    `choices` are the conditions of the regions it stands in, and which side.
     """
 
     op: Op
@@ -49,6 +51,12 @@ class Access:
     condition: Condition = ALWAYS
     elements: tuple[Form | None, ...] = ()
     choices: tuple[tuple[Value, bool], ...] = ()
+    frame: View | None = None
+
+    @property
+    def view(self) -> View:
+        """The view of the tensor that `axes` are of."""
+        return view_of(self.op) if self.frame is None else self.frame
 
     @property
     def masked(self) -> bool:
@@ -67,14 +75,20 @@ class Access:
 
     @property
     def type(self) -> TensorType:
-        """The tensor's type."""
+        """The tensor's type, as the view has it."""
         assert isinstance(self.tensor.type, TensorType)
-        return self.tensor.type
+        return viewed(self.tensor.type, self.view)
+
+    @property
+    def name(self) -> str:
+        """The tensor, or its view, as the kernel spells it."""
+        assert isinstance(self.tensor.type, TensorType)
+        return spelled_view(self.tensor.name or "", self.tensor.type, self.view)
 
     @property
     def text(self) -> str:
         """The access as the kernel spells it."""
-        return f"{self.tensor.name}[{', '.join(axis.text for axis in self.axes)}]"
+        return f"{self.name}[{', '.join(axis.text for axis in self.axes)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,7 @@ class Scope:
     grid: Op | None
     blocks: tuple[BlockType, ...]
     accesses: tuple[Access, ...]
-    conditional: frozenset[Access]
+    conditional: frozenset[Op]
     ops: tuple[Op, ...]
     forms: IndexForms
     by_op: Mapping[Op, Access] = field(default_factory=dict)
@@ -179,13 +193,12 @@ def _spelled(value: Value, form: Form, forms: IndexForms) -> str:
 
 def access_of(op: Op, forms: IndexForms) -> Access:
     """The index sets of one load or store."""
-    tensor = op.operands[0]
-    assert isinstance(tensor.type, TensorType)
+    tensor, type_ = op.operands[0], accessed(op)
     entries = tuple(entry for entry in entries_of(op) if entry.axis is not None)
     if not op.attrs.get("masked") and not any(e.is_window or e.is_gather for e in entries):
-        return Access(op, tensor, tuple(_axis(e, None, tensor.type, forms) for e in entries))
+        return Access(op, tensor, tuple(_axis(e, None, type_, forms) for e in entries))
     found = _framed(op, entries, forms)
-    axes = tuple(_axis(e, form, tensor.type, forms) for e, form in zip(entries, found.indices, strict=True))
+    axes = tuple(_axis(e, form, type_, forms) for e, form in zip(entries, found.indices, strict=True))
     return Access(op, tensor, axes, found.condition, found.elements)
 
 
@@ -262,7 +275,7 @@ class _Collector:
     def __init__(self, forms: IndexForms) -> None:
         self.forms = forms
         self.accesses: list[Access] = []
-        self.conditional: list[Access] = []
+        self.conditional: list[Op] = []
         self.ops: list[Op] = []
         self.loops: dict[Op, tuple[BlockType, ...]] = {}
         self.conditions: dict[Op, Condition] = {}
@@ -277,7 +290,7 @@ class _Collector:
                 access = self._chosen(access_of(op, self.forms))
                 self.accesses.append(access)
                 if nested:
-                    self.conditional.append(access)
+                    self.conditional.append(op)
             if op.name == "require":
                 assume(self.forms, required_by(op, self.forms))
                 continue

@@ -12,7 +12,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.subscripts import entries_of
-from agentkern.compiler.ir.types import TensorType
+from agentkern.compiler.ir.views import accessed, view_of
 
 Range = tuple[int | Dim, int | Dim]
 
@@ -36,14 +36,14 @@ def _entries(op: Op) -> list[str | Value]:
 def same_subscript(a: Op, b: Op) -> bool:
     """Whether two accesses name the same elements, each at the same place of its tile."""
     index = a.attrs["index"], b.attrs["index"]
-    return index[0] == index[1] and _entries(a) == _entries(b)
+    return view_of(a) == view_of(b) and index[0] == index[1] and _entries(a) == _entries(b)
 
 
 def are_apart(a: Op, b: Op, constants: Mapping[Value, int]) -> bool:
     """Whether two accesses of one tensor share no element, whatever the sizes."""
-    tensor = a.operands[0].type
-    assert isinstance(tensor, TensorType)
-    for extent, one, other in zip(tensor.shape, _entries(a), _entries(b), strict=True):
+    if view_of(a) != view_of(b):
+        return False
+    for extent, one, other in zip(accessed(a).shape, _entries(a), _entries(b), strict=True):
         left, right = _range(one, extent, constants), _range(other, extent, constants)
         if left is not None and right is not None and (_ends(left, right) or _ends(right, left)):
             return True

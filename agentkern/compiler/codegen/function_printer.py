@@ -307,9 +307,10 @@ def _advance(f: FunctionPrinter, op: Op) -> None:
     assert isinstance(type_, Pointer)
     name = f.names[op.result] = f.fresh(op.result.name or "p")
     const = "const " if type_.readonly or is_input(op.operands[0]) else ""
-    offset = _summand(f.spell(op.operands[1]))
-    base = f.spell(op.operands[0])
-    f.line(f"{const}{storage_type(type_.dtype)}* {name} = {base}{'' if offset == '0ll' else f' + {offset}'};", op)
+    moved = "" if f.spell(op.operands[1]) == "0ll" else f" + {_summand(f.spell(op.operands[1]))}"
+    source, c_type = op.operands[0].type, f"{const}{storage_type(type_.dtype)}*"
+    is_cast = isinstance(source, TensorType) and storage_type(source.dtype) != storage_type(type_.dtype)
+    f.line(f"{c_type} {name} = {f'({c_type})' if is_cast else ''}{f.spell(op.operands[0])}{moved};", op)
 
 
 def is_input(value: Value) -> bool:

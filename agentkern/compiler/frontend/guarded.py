@@ -38,6 +38,7 @@ from agentkern.compiler.frontend.values import (
     describe,
     shape_text,
 )
+from agentkern.compiler.frontend.views import place
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
@@ -54,7 +55,7 @@ def _tensor(lw: Lowering, name: str, form_: Form, node: ast.Call) -> tuple[Tenso
     """The tensor and the subscript that a call names first. Errors: AK122."""
     first = node.args[0] if node.args else None
     if isinstance(first, ast.Subscript):
-        value = lw.need_one(first.value)
+        value = place(lw, first.value)
         if isinstance(value, TensorList):
             list_item(lw, value, first)
         if isinstance(value, Tensor):

@@ -149,6 +149,8 @@ class Lowering:
         # Regions around the statement being lowered, outermost first, up to the helper that it stands in.
         self.regions: tuple[RegionState, ...] = ()
         self.elements: ElementState | None = None
+        # Subscripts that stand for a part of a tensor, because another one stands behind them.
+        self.places: set[ast.expr] = set()
 
     # Diagnostics
 

@@ -8,14 +8,23 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from agentkern.compiler.frontend.arguments import Argument, Form, bind, form
-from agentkern.compiler.frontend.conversion import as_tile, cast, constant, is_compile_time, weak_tile
+from agentkern.compiler.frontend.conversion import Shape, as_tile, cast, constant, is_compile_time, weak_tile
 from agentkern.compiler.frontend.later import FOREIGN_METHODS
 from agentkern.compiler.frontend.literals import misfit
 from agentkern.compiler.frontend.lowering import I64, Lowering, Rejected
 from agentkern.compiler.frontend.operations import OPERATIONS
 from agentkern.compiler.frontend.operations import call as operation
 from agentkern.compiler.frontend.segments import written_rows
-from agentkern.compiler.frontend.shapes import axes_of, bitcast_axis, dtype_of, reshape, swap_axes, transpose
+from agentkern.compiler.frontend.shapes import (
+    axes_of,
+    bitcast_axis,
+    check_two_axes,
+    dtype_of,
+    reshape,
+    reshape_to,
+    swap_axes,
+    transpose,
+)
 from agentkern.compiler.frontend.values import (
     BlockVar,
     Extent,
@@ -29,6 +38,7 @@ from agentkern.compiler.frontend.values import (
     number_text,
     shape_text,
 )
+from agentkern.compiler.frontend.views import VIEWS, bitcast_view, reshaped_view, with_step
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
 from agentkern.diagnostics import Fix
@@ -110,17 +120,27 @@ def _positional(lw: Lowering, node: ast.Call, text: str) -> list[Argument]:
     return [Argument(value, item) for value, item in zip(values, node.args, strict=True)]
 
 
-def _transpose_call(lw: Lowering, tile: Tile, node: ast.Call) -> Tile:
+def _permutation(lw: Lowering, shape: Shape, node: ast.Call) -> tuple[int, ...]:
     given = _positional(lw, node, "x.transpose(0, 2, 1)")
     values = given[0].value if len(given) == 1 else Tuple(tuple(argument.value for argument in given))
     if not isinstance(values, Tuple):
         values = Tuple((values,))
-    axes_of(lw, Argument(values, node), tile.shape)
-    order = tuple(int(v.value) % len(tile.shape) for v in values.items if isinstance(v, Number))
-    if len(order) != len(tile.shape):
-        reason = f"{len(order)} axes for shape {shape_text(tile.shape)}"
+    axes_of(lw, Argument(values, node), shape)
+    order = tuple(int(v.value) % len(shape) for v in values.items if isinstance(v, Number))
+    if len(order) != len(shape):
+        reason = f"{len(order)} axes for shape {shape_text(shape)}"
         lw.fail("AK122", node, name="x.transpose", reason=reason, form="x.transpose(0, 2, 1)")
-    return transpose(lw, tile, order, node)
+    return order
+
+
+def _view(lw: Lowering, tensor: Tensor, name: str, node: ast.Call) -> Tensor:
+    """A method that views a tensor. Errors: AK122, AK212, AK220, AK227."""
+    if name == "reshape":
+        shape = reshape_to(lw, tensor.type.shape, _positional(lw, node, "x.reshape(T, 8, -1)"), node)
+        return reshaped_view(lw, tensor, shape, node)
+    if name == "transpose":
+        return with_step(lw, tensor, ("transpose", _permutation(lw, tensor.type.shape, node)), node)
+    return bitcast_view(lw, tensor, dtype_of(lw, bind(lw, ".bitcast", _BITCAST, node)["dtype"]), node)
 
 
 def method(lw: Lowering, value: FrontValue, node: ast.Call) -> FrontValue:
@@ -130,16 +150,15 @@ def method(lw: Lowering, value: FrontValue, node: ast.Call) -> FrontValue:
     if name in OPERATIONS and isinstance(value, Tile):
         arguments = [node.func.value, *node.args]
         return operation(lw, name, ast.copy_location(ast.Call(node.func, arguments, node.keywords), node))
-    if isinstance(value, Tensor) and name in ("reshape", "transpose", "bitcast"):
-        instead = f"read it first: `{value.name}[...].{name}(...)`"
-        lw.fail("AK601", node, name=f".{name}` of a tensor `{value.name}", instead=instead)
+    if isinstance(value, Tensor) and name in VIEWS:
+        return _view(lw, value, name, node)
     if name in METHODS and isinstance(value, Tile | Extent | Number | Tensor | BlockVar):
         form_, rule = METHODS[name]
         return rule(lw, value, bind(lw, f".{name}", form_, node), node)
     if name == "reshape" and isinstance(value, Tile):
         return reshape(lw, value, _positional(lw, node, "x.reshape(t, -1, 128)"), node)
     if name == "transpose" and isinstance(value, Tile):
-        return _transpose_call(lw, value, node)
+        return transpose(lw, value, _permutation(lw, value.shape, node), node)
     for item in [*node.args, *(keyword.value for keyword in node.keywords)]:
         lw.evaluate(item)
     _no_attribute(lw, value, node.func, node)
@@ -219,8 +238,8 @@ def handle_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute) -> Fr
     if node.attr == "T" and isinstance(value, Tile):
         return swap_axes(lw, value, node)
     if node.attr == "T" and isinstance(value, Tensor):
-        instead = f"read it first: `{value.name}[...].T`"
-        lw.fail("AK601", node, name=f".T` of a tensor `{value.name}", instead=instead)
+        check_two_axes(lw, value.type.rank, node)
+        return with_step(lw, value, ("transpose", (1, 0)), node)
     _no_attribute(lw, value, node, None)
 
 

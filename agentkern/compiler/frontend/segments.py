@@ -61,6 +61,9 @@ def _segments(lw: Lowering, node: ast.Call) -> Ragged:
     type_, what = found.type, f"`{found.name}`"
     if type_.access != "in":
         lw.fail("AK411", node.args[0], what=f"{what}, which is no `ak.In`")
+    if found.view:
+        what = f"`{lw.source.text_of(node.args[0])}`, a view"
+        lw.fail("AK411", node.args[0], what=what, hint=f"give the parameter itself: `{found.name}`")
     if type_.dtype.name == "u64":
         lw.fail("AK411", node.args[0], what=f"{what} of u64", hint="offsets are i32 or i64")
     for name, kind, *values in lw.promises:

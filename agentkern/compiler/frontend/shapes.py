@@ -85,13 +85,13 @@ def axes_of(lw: Lowering, argument: Argument | None, shape: Shape) -> tuple[int,
     return tuple(sorted(found))
 
 
-def _resolve(lw: Lowering, tile: Tile, wanted: list[int | Dim], node: ast.expr) -> Shape:
+def _resolve(lw: Lowering, have: Shape, wanted: list[int | Dim], node: ast.expr) -> Shape:
     """Replace one -1 by what the other extents leave."""
     open_axes = [k for k, extent in enumerate(wanted) if extent == -1]
     if not open_axes:
         return tuple(wanted)
     # Axes that stay cancel out: extents of blocks are symbols, which do not divide.
-    left, given = list(tile.shape), []
+    left, given = list(have), []
     for extent in wanted:
         if extent in left:
             left.remove(extent)
@@ -100,7 +100,7 @@ def _resolve(lw: Lowering, tile: Tile, wanted: list[int | Dim], node: ast.expr) 
     rest, total = dims.product(tuple(given)), dims.product(tuple(left))
     if len(open_axes) > 1 or rest == 0 or dims.mul(dims.floordiv(total, rest), rest) != total:
         reason = "`-1` stands for one extent that divides the rest"
-        lw.fail("AK212", node, got=shape_text(tile.shape), wanted=shape_text(tuple(wanted)), reason=reason)
+        lw.fail("AK212", node, got=shape_text(have), wanted=shape_text(tuple(wanted)), reason=reason)
     wanted[open_axes[0]] = dims.floordiv(total, rest)
     return tuple(wanted)
 
@@ -118,20 +118,26 @@ def _segments(lw: Lowering, shape: Shape) -> tuple[list[int | Dim], list[int | D
     return free, products
 
 
-def reshape(lw: Lowering, tile: Tile, arguments: list[Argument], node: ast.expr) -> Tile:
-    """`tile.reshape(...)`. Errors: AK212, AK404."""
+def reshape_to(lw: Lowering, have: Shape, arguments: list[Argument], node: ast.expr) -> Shape:
+    """The shape that `.reshape(...)` asks for, of as many elements. Errors: AK212, AK215, AK218, AK803."""
     if len(arguments) == 1 and isinstance(arguments[0].value, Tuple):
         items = arguments[0].value.items
         arguments = [Argument(item, arguments[0].node) for item in items]
     extents = [extent_of(lw, argument.value, argument.node, signed=True) for argument in arguments]
-    shape = _resolve(lw, tile, extents, node)
-    if dims.product(shape) != dims.product(tile.shape):
-        waiting = lw.open_division((*shape, *tile.shape))
+    shape = _resolve(lw, have, extents, node)
+    if dims.product(shape) != dims.product(have):
+        waiting = lw.open_division((*shape, *have))
         if waiting is not None:
             lw.fail("AK803", node, name=waiting)
-        have, want = extent_text(dims.product(tile.shape)), extent_text(dims.product(shape))
-        reason = f"`{have}` elements are not `{want}`"
-        lw.fail("AK212", node, got=shape_text(tile.shape), wanted=shape_text(shape), reason=reason)
+        number, want = extent_text(dims.product(have)), extent_text(dims.product(shape))
+        reason = f"`{number}` elements are not `{want}`"
+        lw.fail("AK212", node, got=shape_text(have), wanted=shape_text(shape), reason=reason)
+    return shape
+
+
+def reshape(lw: Lowering, tile: Tile, arguments: list[Argument], node: ast.expr) -> Tile:
+    """`tile.reshape(...)`. Errors: AK212, AK404."""
+    shape = reshape_to(lw, tile.shape, arguments, node)
     if _segments(lw, shape) != _segments(lw, tile.shape):
         block = next(block for extent in tile.shape if (block := lw.free_block(extent)) is not None)
         lw.fail("AK404", node, block=block.name)
@@ -162,9 +168,14 @@ def transpose(lw: Lowering, tile: Tile, permutation: tuple[int, ...], node: ast.
 
 def swap_axes(lw: Lowering, tile: Tile, node: ast.Attribute) -> Tile:
     """`tile.T`. Errors: AK219."""
-    rank = len(tile.shape)
+    check_two_axes(lw, len(tile.shape), node)
+    return transpose(lw, tile, (1, 0), node)
+
+
+def check_two_axes(lw: Lowering, rank: int, node: ast.Attribute) -> None:
+    """That what `.T` stands behind has two axes. Errors: AK219."""
     if rank == 2:
-        return transpose(lw, tile, (1, 0), node)
+        return
     fixes: tuple[Fix, ...] = ()
     if rank > 2:
         axes = ", ".join(map(str, [*range(rank - 2), rank - 1, rank - 2]))

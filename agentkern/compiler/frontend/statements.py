@@ -26,6 +26,7 @@ from agentkern.compiler.frontend.values import (
     Tuple,
     describe,
 )
+from agentkern.compiler.frontend.views import is_place, mark_place
 
 
 def _rebind(lw: Lowering, target: ast.Name, value: FrontValue) -> None:
@@ -73,10 +74,12 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
     base = target.value
     while isinstance(base, ast.Subscript):
         base = base.value
-    if base is not target.value and isinstance(base, ast.Name) and isinstance(lw.lookup(base.id), Tensor):
+    is_tensor = isinstance(base, ast.Name) and isinstance(lw.lookup(base.id), Tensor)
+    if base is not target.value and isinstance(base, ast.Name) and is_tensor and not is_place(lw, target.value):
         _note_mentioned(lw, target)
         name = lw.source.text_of(target.value)
         lw.fail("AK313", target, name=name, hint=f"write one subscript: `{base.id}[...] = ...`")
+    mark_place(lw, target.value)
     match lw.evaluate(target.value):
         case Tensor() as tensor:
             if isinstance(value, Poison):

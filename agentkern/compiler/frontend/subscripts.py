@@ -42,6 +42,7 @@ from agentkern.compiler.frontend.values import (
     extent_value,
     shape_text,
 )
+from agentkern.compiler.frontend.views import is_part, place, view_part
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
@@ -67,7 +68,7 @@ def read(lw: Lowering, tensor: Tensor, selection: Selection, node: ast.expr, ext
     """Emit a load; `extra` are its mask (`masked`) and what is read where that does not hold (`filled`)."""
     type_ = TileType(tensor.type.dtype, selection.shape)
     operands = (tensor.value, *selection.operands, *extra.values())
-    attrs = {"index": selection.index, **dict.fromkeys(extra, True)}
+    attrs = {"index": selection.index, **dict.fromkeys(extra, True), **tensor.attrs}
     return Tile(lw.emit("load", operands, type_, node, attrs))
 
 
@@ -123,7 +124,7 @@ def write(
     operands = (tensor.value, tile.value, *selection.operands, *((mask.value,) if mask is not None else ()))
     lw.count_op()
     lw.builder.location = lw.source.location(node)
-    lw.builder.emit(effect.operation, operands, (), {"index": index, **masked, **effect.attrs})
+    lw.builder.emit(effect.operation, operands, (), {"index": index, **masked, **effect.attrs, **tensor.attrs})
 
 
 def _stored_value(lw: Lowering, tensor: Tensor, value: FrontValue, node: ast.expr) -> Tile:
@@ -250,7 +251,9 @@ def handle_subscript(lw: Lowering, node: ast.expr) -> FrontValue:
         extent = _shape_item(lw, node, node.value)
         if extent is not None:
             return extent
-    match lw.need_one(node.value):
+    match place(lw, node.value):
+        case Tensor() as tensor if node in lw.places or (lw.grid is None and is_part(lw, tensor, node)):
+            return view_part(lw, tensor, node)
         case Tensor() as tensor:
             return load(lw, tensor, node)
         case Tile() as tile:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +14,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.views import View, viewed
 from agentkern.dsl.dtypes import DType
 
 
@@ -57,16 +59,22 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A parameter in global memory."""
+    """A parameter in global memory, or a view of one: then `view` are its steps, and `name` the parameter's still."""
 
     value: Value
     name: str
+    view: View = ()
 
     @property
     def type(self) -> TensorType:
-        """The tensor's type."""
+        """The tensor's type, as the view has it."""
         assert isinstance(self.value.type, TensorType)
-        return self.value.type
+        return viewed(self.value.type, self.view)
+
+    @property
+    def attrs(self) -> Mapping[str, object]:
+        """What an access of it carries beside its subscript."""
+        return {"view": self.view} if self.view else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,27 @@ def align(a: int | Dim, b: int | Dim) -> int | Dim:
     return mul(cdiv(a, b), b)
 
 
+def exact_quotient(value: int | Dim, divisor: int | Dim) -> int | Dim | None:
+    """`value / divisor` where every term of `value` is a multiple of a divisor of one term."""
+    if isinstance(divisor, int):
+        return floordiv(value, divisor) if divisor and mod(value, divisor) == 0 else None
+    if len(divisor.terms) != 1 or isinstance(value, int):
+        return None
+    ((needed, scale),) = divisor.terms
+    total: int | Dim = 0
+    for monomial, coefficient in value.terms:
+        rest = list(monomial)
+        for atom in needed:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % scale:
+            return None
+        number = coefficient // scale
+        total = add(total, Dim(((tuple(rest), number),)) if rest else number)
+    return total
+
+
 def product(extents: tuple[int | Dim, ...]) -> int | Dim:
     """The product of extents; 1 of none."""
     total: int | Dim = 1

@@ -12,6 +12,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_ops import bits_of
+from agentkern.compiler.ir.interpreter_views import tensor_array, written_array
 from agentkern.compiler.ir.reference_formats import Raw
 from agentkern.compiler.ir.subscripts import Entry, entries_of, fill_of, mask_of
 from agentkern.compiler.ir.types import TileType
@@ -24,7 +25,7 @@ def is_elementwise(op: Op) -> bool:
 
 def load_elements(op: Op, frame: Frame) -> Raw:
     """Read every element where the mask holds, the fill elsewhere."""
-    array, type_ = frame.array(op.operands[0]), op.result.type
+    array, type_ = tensor_array(op, frame), op.result.type
     assert isinstance(type_, TileType)
     shape = frame.shape(type_.shape)
     places, present = _places(op, frame, array, shape)
@@ -38,10 +39,11 @@ def load_elements(op: Op, frame: Frame) -> Raw:
 
 def store_elements(op: Op, frame: Frame) -> None:
     """Write every element where the mask holds. Errors: InterpreterError for a place written twice."""
-    array, value = frame.array(op.operands[0]), frame.array(op.operands[1])
-    places, present = _places(op, frame, array, value.shape)
-    _once(op, frame, array, places)
-    bits_of(array)[places] = bits_of(np.ascontiguousarray(value))[present]
+    value = frame.array(op.operands[1])
+    with written_array(op, frame) as array:
+        places, present = _places(op, frame, array, value.shape)
+        _once(op, frame, array, places)
+        bits_of(array)[places] = bits_of(np.ascontiguousarray(value))[present]
 
 
 _COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}
@@ -49,9 +51,10 @@ _COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}
 
 def update_elements(op: Op, frame: Frame) -> None:
     """Combine every element where the mask holds with what the tensor holds; sums wrap."""
-    array, value = frame.array(op.operands[0]), frame.array(op.operands[1])
-    places, present = _places(op, frame, array, value.shape)
-    _COMBINE[str(op.attrs["kind"])].at(array, places, np.ascontiguousarray(value)[present])
+    value = frame.array(op.operands[1])
+    with written_array(op, frame) as array:
+        places, present = _places(op, frame, array, value.shape)
+        _COMBINE[str(op.attrs["kind"])].at(array, places, np.ascontiguousarray(value)[present])
 
 
 def _places(op: Op, frame: Frame, array: Raw, shape: tuple[int, ...]) -> tuple[tuple[Raw, ...], Raw]:

@@ -15,6 +15,7 @@ from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.interpreter_access import is_elementwise, load_elements, store_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_ops import constant, result_type, tile_type
+from agentkern.compiler.ir.interpreter_views import tensor_array, written_array
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import TensorType
 
@@ -173,7 +174,7 @@ def _load(op: Op, frame: Frame) -> Raw:
     assert isinstance(tensor.type, TensorType)
     if is_elementwise(op):
         return load_elements(op, frame)
-    array = frame.array(tensor)
+    array = tensor_array(op, frame)
     picks, new_axes = _subscript(op, frame, array, 1)
     found = np.expand_dims(array[picks], new_axes)
     return found if tensor.type.access == "in" else found.copy()
@@ -208,6 +209,6 @@ def store(op: Op, frame: Frame) -> None:
     if is_elementwise(op):
         store_elements(op, frame)
         return
-    array = frame.array(op.operands[0])
-    picks, _ = _subscript(op, frame, array, 2)
-    array[picks] = frame.array(op.operands[1])
+    with written_array(op, frame) as array:
+        picks, _ = _subscript(op, frame, array, 2)
+        array[picks] = frame.array(op.operands[1])

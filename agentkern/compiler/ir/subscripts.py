@@ -2,9 +2,10 @@
 
 One entry per axis of the tensor: `$k` (operand k after the fixed ones: a block, an integer scalar, an integer tile),
 `@k` (a 1-D integer tile that is an axis of its own: a window), `:` (the whole axis), `lo:hi` (a static range); and `+`
-(a new axis of extent 1, `load` only). The tiles `$k` of one subscript have one shape; its axes stand in the place of
-the first. After the index operands stand the mask (`masked`: a bool scalar or tile of the access' shape) and what a
-load gives where the mask does not hold (`filled`: a scalar of the dtype).
+(a new axis of extent 1, `load` only). With `view` the axes are those of that view of the tensor (`views.py`). The tiles
+`$k` of one subscript have one shape; its axes stand in the place of the first. After the index operands stand the mask
+(`masked`: a bool scalar or tile of the access' shape) and what a load gives where the mask does not hold (`filled`: a
+scalar of the dtype).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.views import ViewError, accessed
 
 FIXED_OPERANDS = {"load": 1, "store": 2, "atomic": 2}
 """Operations that subscript a tensor, with the operands that stand before those of the subscript."""
@@ -163,8 +165,10 @@ def _wrong_index(op: Op, tensor: TensorType, operands: tuple[Value, ...]) -> str
 
 def wrong_access(op: Op, tile: TileType) -> str | None:
     """What is wrong with an access of `tile`, or None."""
-    tensor = op.operands[0].type
-    assert isinstance(tensor, TensorType)
+    try:
+        tensor = accessed(op)
+    except ViewError as e:
+        return str(e)
     operands = index_operands(op)
     extra = bool(op.attrs.get("masked")) + bool(op.attrs.get("filled"))
     if len(op.operands) != FIXED_OPERANDS[op.name] + len(operands) + extra:

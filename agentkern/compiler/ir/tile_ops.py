@@ -192,10 +192,10 @@ def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *tr
     return OpSpec(name, stages, operands, results, attrs, int(name == "grid"), frozenset(traits), rule, doc)
 
 
-_LOAD = {"index": True, "masked": False, "filled": False}
-_ATOMIC = {"index": True, "masked": False, "kind": True}
 _GRID = {"segments": False, "tile": False, "warps": False, "steps": False}
-_STORE = {"index": True, "masked": False, "distinct": False}
+_LOAD = {"index": True, "masked": False, "filled": False, "view": False}
+_ATOMIC = {"index": True, "masked": False, "kind": True, "view": False}
+_STORE = {"index": True, "masked": False, "distinct": False, "view": False}
 
 
 def _rows() -> list[OpSpec]:

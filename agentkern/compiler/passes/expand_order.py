@@ -24,7 +24,7 @@ from agentkern.compiler.passes.expand_arguments import (
     tile,
 )
 from agentkern.compiler.passes.expand_shapes import bits_of, from_bits
-from agentkern.compiler.passes.pairs import I32, Pairs, parts_of
+from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
 from agentkern.compiler.passes.rewrite import rewrite
 from agentkern.compiler.passes.split_reductions import written_blocks
 from agentkern.compiler.passes.unsupported import UnsupportedError
@@ -56,9 +56,11 @@ def _earlier(op: Op, builder: Builder, key: Value, blocks: Mapping[str, int], re
     """How many elements go before each: by `relation` of keys, equals by position; None: equals only."""
     axis, shape = _axis(op), tile(key).shape
     pairs = Pairs(builder, shape, axis)
+    partners = _whole_block(builder, key, axis, blocks) if relation is None else key
+    whole = dims.substitute(shape[axis], blocks)
     counted: list[Value] = []
-    for start, count in parts_of(op, shape[axis], blocks):
-        part = pairs.cut(key, start, start + count) if isinstance(count, int) else key
+    for start, count in parts_of(op, tile(partners).shape[axis], blocks, whole if isinstance(whole, int) else None):
+        part = pairs.cut(partners, start, start + count) if isinstance(count, int) else partners
         theirs, mine = pairs.second(part, shape[axis]), pairs.first(key, count)
         place = Pairs(builder, tuple(1 for _ in shape), axis)
         before = pairs.binary(
@@ -70,6 +72,16 @@ def _earlier(op: Op, builder: Builder, key: Value, blocks: Mapping[str, int], re
         ones = builder.value("cast", (goes,), tile(goes).with_dtype(I32))
         counted.append(_reduced(builder, "sum", ones, axis + 1, keepdims=False))
     return pairs.total(counted)
+
+
+def _whole_block(builder: Builder, key: Value, axis: int, blocks: Mapping[str, int]) -> Value:
+    """The keys of a block whose pairs are too many at once, at its whole extent: an absent one is later than all."""
+    type_ = tile(key)
+    whole = dims.substitute(type_.shape[axis], blocks)
+    if isinstance(type_.shape[axis], int) or not isinstance(whole, int) or whole * whole <= MOST_PAIRS:
+        return key
+    shape = (*type_.shape[:axis], whole, *type_.shape[axis + 1 :])
+    return builder.value("extend", (key,), type_.with_shape(shape), {"value": 0}, key.name)
 
 
 def _placed(op: Op, builder: Builder, rank: Value, value: Value, count: int | Dim, blocks: Mapping[str, int]) -> Value:

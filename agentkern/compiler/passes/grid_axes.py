@@ -16,6 +16,7 @@ from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, tile_of
 from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.views import accessed, contiguous_strides, strided, view_of
 
 RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
 GUESSED_BLOCK = 64
@@ -25,13 +26,26 @@ MAX_ACCESS_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One load or store: its tensor, tile and subscripts; `windows` are those of its entries that are windows."""
+    """One load or store: its tensor as it is viewed, tile and subscripts; `windows` are of entries that are windows.
+
+    `strides` and `offset`: where the elements of the view lie in a tensor without gaps. `rows`: the tensor's own
+    strides in bits, at whose multiples the host has found rows to begin as a build assumes.
+    """
 
     op: Op
     tensor: TensorType
     tile: Value
     entries: tuple[Entry, ...]
     windows: Mapping[Value, Window]
+    strides: tuple[int | Dim, ...]
+    offset: int | Dim
+    rows: tuple[int | Dim, ...]
+
+    def begins_rows(self, offset: int | Dim) -> bool:
+        """Whether an offset, in elements of the view, is a multiple of the tensor's own run-time strides."""
+        bits = dims.mul(offset, self.tensor.dtype.bits)
+        runs = [row for row in self.rows if isinstance(row, Dim)]
+        return any(bits == row or dims.exact_quotient(bits, row) is not None for row in runs)
 
     def window(self, entry: Entry) -> Window | None:
         """How a window runs along its block, where that is known."""
@@ -44,13 +58,15 @@ def access_of(op: Op, makers: Makers | None = None) -> Access | None:
         return None
     tensor = op.operands[0].type
     assert isinstance(tensor, TensorType)
+    place = strided(tensor, view_of(op))
     entries = entries_of(op)
     windows: dict[Value, Window] = {}
     for entry in entries:
         if entry.is_window and entry.operand is not None:
             found = window_of(entry.operand, makers or {})
             windows.update({entry.operand: found} if found is not None else {})
-    return Access(op, tensor, tile_of(op), entries, windows)
+    rows = tuple(dims.mul(stride, tensor.dtype.bits) for stride in contiguous_strides(tensor.shape))
+    return Access(op, accessed(op), tile_of(op), entries, windows, place.strides, place.offset, rows)
 
 
 def accesses(region: Region) -> tuple[Access, ...]:
@@ -70,35 +86,32 @@ def step_blocks(region: Region) -> tuple[Value, ...]:
     return tuple(loop_parts(op).block for op in walk(region.ops) if op.name == "loop")
 
 
-def is_contiguous_axis(access: Access) -> bool:
-    """Whether the tile's last axis is the tensor's last, so that neighbours are neighbours in memory."""
-    if not access.entries:
-        return False
-    last = access.entries[-1]
-    if last.is_window:
-        window = access.window(last)
-        return window is not None and window.step == 1
-    return last.text != "+" and not last.is_scalar and not last.is_gather and _is_last(access, last)
-
-
-def _is_last(access: Access, entry: Entry) -> bool:
-    """Whether an entry is the tile's last axis: tiles that gather may stand before it only."""
-    assert isinstance(access.tile.type, TileType)
-    return entry.tile_axes == (access.tile.type.rank - 1,)
+def contiguous_axis(access: Access) -> int | None:
+    """The tile's axis along which neighbours are neighbours in memory, if it has one."""
+    for entry in reversed(access.entries):
+        if entry.axis is None and entry is access.entries[-1]:
+            return None
+        if entry.axis is None or access.strides[entry.axis] != 1 or entry.is_scalar or entry.is_gather:
+            continue
+        window = access.window(entry)
+        if not entry.is_window or (window is not None and window.step == 1):
+            return entry.tile_axes[0]
+    return None
 
 
 def fast_classes(region: Region, classes: AxisClasses) -> tuple[int, ...]:
     """Classes along which neighbours are neighbours in memory, those of most bytes first."""
     weights: dict[int, int] = {}
     for access in accesses(region):
-        if not is_contiguous_axis(access):
+        fast = contiguous_axis(access)
+        if fast is None:
             continue
         tile = access.tile.type
         assert isinstance(tile, TileType)
         nbytes = tile.dtype.nbytes
         for axis in range(tile.rank):
             nbytes *= guessed_extent(classes, classes.of[access.tile, axis])
-        number = classes.of[access.tile, tile.rank - 1]
+        number = classes.of[access.tile, fast]
         weights[number] = weights.get(number, 0) + nbytes
     return tuple(sorted(weights, key=lambda c: (-weights[c], c)))
 
@@ -195,13 +208,15 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
     if name in variant.strided or variant.alignment < nbytes:
         return 1
     assumed = max(variant.alignment // nbytes, 1)
-    width = min(limit, assumed)
+    width = gcd(
+        min(limit, assumed), _divisor(access.offset, kernel, assumed if access.begins_rows(access.offset) else 1)
+    )
     for entry in access.entries:
         if entry.axis is None:
             continue
-        if entry.axis < access.tensor.rank - 1:
-            stride = dims.product(access.tensor.shape[entry.axis + 1 :])
-            width = gcd(width, _divisor(stride, kernel, assumed if not isinstance(stride, int) else 1))
+        stride = access.strides[entry.axis]
+        if stride != 1:
+            width = gcd(width, _divisor(stride, kernel, assumed if access.begins_rows(stride) else 1))
         else:
             width = gcd(width, _last_start(access, entry, tiles) or width)
     return width

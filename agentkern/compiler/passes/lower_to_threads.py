@@ -18,6 +18,7 @@ from agentkern.compiler.ir.segments import segment_axes
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.views import names_in, view_of
 from agentkern.compiler.passes.grid_axes import free_steps
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.conversions import lower_concat, lower_conversion
@@ -255,6 +256,7 @@ def _sizes(kernel: Kernel, op: Op) -> tuple[str, ...]:
         extent = inner.attrs.get("extent")
         found.update(dims.symbols(extent) if isinstance(extent, dims.Dim) else ())
         found.update(_index_names(inner))
+        found.update(names_in(view_of(inner)))
     found.update(name for axis in segment_axes(op) for name in dims.symbols(axis.end))
     return tuple(size.name for size in kernel.sizes if size.name in found)
 

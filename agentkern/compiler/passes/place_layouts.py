@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from agentkern.compiler.analysis.axes import AxisClasses, axis_classes, reshape_groups
+from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
 from agentkern.compiler.analysis.windows import makers_of
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value
 from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import SumOrder, sum_order
 from agentkern.compiler.ir.order_ops import SCANS
+from agentkern.compiler.ir.regroup import reshape_groups
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
@@ -36,7 +37,7 @@ from agentkern.compiler.passes.axis_plan import AxisPlan, plan_axes, planned_lay
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
     access_of,
-    is_contiguous_axis,
+    contiguous_axis,
     static_extent,
     sum_caps,
 )
@@ -194,7 +195,8 @@ class _Placer:
         nbytes = access.tensor.dtype.nbytes
         extents = self.grid.extents_of(access.tile)
         copies = any(digit.axis == REPLICATED for digit in layout.lanes)
-        if copies or len(extents) < 2 or not is_contiguous_axis(access) or extents[-1] * nbytes < SECTOR_BYTES:
+        along = contiguous_axis(access) == len(extents) - 1
+        if copies or len(extents) < 2 or not along or extents[-1] * nbytes < SECTOR_BYTES:
             return layout
         scattered = contiguous_run(layout, layout.rank - 1) * nbytes < SECTOR_BYTES
         if not scattered or prod(layout.shape) * nbytes > MAX_TURNED_BYTES:

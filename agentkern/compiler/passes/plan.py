@@ -19,14 +19,15 @@ from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
+    Access,
     accesses,
     aligned_elems,
     chunk_of,
+    contiguous_axis,
     fast_class,
     first_divisor,
     free_steps,
     grid_classes,
-    is_contiguous_axis,
     step_blocks,
     sum_caps,
     wide_classes,
@@ -59,7 +60,7 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     free = {arg: LANES * MAX_ACCESS_BYTES for arg in blocks if _block(arg).block is None}
     tiles = free | {arg: b for arg in blocks if (b := _block(arg).block) is not None}
     tiles = {arg: gcd(tile, first_divisor(_block(arg).first, kernel)) for arg, tile in tiles.items()}
-    found = [a for a in accesses(op.regions[0]) if is_contiguous_axis(a) and _last_class(a.tile, classes) == fast]
+    found = [a for a in accesses(op.regions[0]) if _contiguous_class(a, classes) == fast]
     for access in found:
         width = max(width, aligned_elems(access, names[access.op.operands[0]], kernel, variant, tiles))
         widest = max(widest, access.tensor.dtype.nbytes)
@@ -82,9 +83,9 @@ def _block(value: Value) -> BlockType:
     return value.type
 
 
-def _last_class(tile: Value, classes: AxisClasses) -> int | None:
-    numbers = classes.axes(tile)
-    return numbers[-1] if numbers else None
+def _contiguous_class(access: Access, classes: AxisClasses) -> int | None:
+    axis = contiguous_axis(access)
+    return None if axis is None else classes.of[access.tile, axis]
 
 
 def _fast_warps(extent: int, vector: int, cap: int, wanted: int) -> int:

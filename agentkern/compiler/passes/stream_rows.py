@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentkern.compiler.analysis.axes import AxisClasses, reshape_groups
+from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.order_ops import SCANS
+from agentkern.compiler.ir.regroup import reshape_groups
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, index_operands, tile_of
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS

@@ -14,6 +14,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.dims import Dim, FloorDiv
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.views import Strided, strided
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.bounds import conditions
 from agentkern.compiler.proofs.obligation import Case, Obligation
@@ -134,6 +135,7 @@ def _extent_divisors(facts: KernelFacts) -> list[Dim]:
         if isinstance(param.type, TensorType):
             extents += param.type.shape
     for scope in facts.scopes:
+        extents += [extent for access in scope.accesses if access.view for extent in access.type.shape]
         extents += [block.extent for block in scope.blocks]
         extents += [e for op in scope.ops for arg in _blocks_of(op) for e in (arg.first, arg.extent)]
         extents += [e for op in scope.ops if isinstance(e := op.attrs.get("extent"), Dim)]
@@ -191,7 +193,7 @@ def span_elems(access: Access) -> Form:
 
     A block that the compiler sizes counts as one index: its size is chosen to fit.
     """
-    strides = _strides(access.type)
+    strides = _strided(access).strides
     span: Form = 1
     for index, stride in zip(access.axes, strides, strict=True):
         if index.block is not None:
@@ -202,11 +204,10 @@ def span_elems(access: Access) -> Form:
     return span
 
 
-def _strides(tensor: TensorType) -> list[Form]:
-    strides: list[Form] = [1]
-    for extent in reversed(tensor.shape[1:]):
-        strides.append(dims.mul(strides[-1], extent))
-    return strides[::-1][: tensor.rank] if tensor.rank else []
+def _strided(access: Access) -> Strided:
+    """Where the elements lie, in a tensor without gaps."""
+    assert isinstance(access.tensor.type, TensorType)
+    return strided(access.tensor.type, access.view)
 
 
 def overflow_obligations(facts: KernelFacts) -> Iterator[Obligation]:
@@ -233,11 +234,11 @@ def run_alignment(facts: Facts, access: Access) -> int:
 
     The tensor's first element is 16-byte aligned, and blocks that the compiler sizes start where it likes.
     """
-    tensor = access.type
-    widest = max(VECTOR_BITS // tensor.dtype.bits, 1)
-    common = 0
-    for axis, (index, stride) in enumerate(zip(access.axes, _strides(tensor), strict=True)):
-        innermost = axis == tensor.rank - 1
+    place = _strided(access)
+    widest = max(VECTOR_BITS // place.dtype.bits, 1)
+    common = facts.divisor(facts.simplify(place.offset))
+    for axis, (index, stride) in enumerate(zip(access.axes, place.strides, strict=True)):
+        innermost = axis == len(place.strides) - 1 and stride == 1
         step = 1
         if index.kind == "range":
             first = facts.divisor(facts.simplify(index.low))

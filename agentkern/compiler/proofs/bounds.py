@@ -12,6 +12,7 @@ from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.ir import dims
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.obligation import Case, Obligation
+from agentkern.compiler.proofs.view_bounds import view_obligations
 from agentkern.compiler.proofs.violation import (
     Clause,
     Form,
@@ -32,6 +33,7 @@ def bounds_obligations(facts: KernelFacts) -> Iterator[Obligation]:
             for axis, index in enumerate(access.axes):
                 if index.text != ":":
                     yield _obligation(facts, scope.around(access.op), access, axis, index)
+    yield from view_obligations(facts)
 
 
 def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, index: AxisIndex) -> Obligation:

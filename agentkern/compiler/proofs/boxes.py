@@ -31,14 +31,14 @@ class Box:
 
 def box_of(scope: Scope, store: Access) -> Box | None:
     """The box that a store fills; None where none is known."""
-    return None if store in scope.conditional or store.masked else _Sweep(scope.around(store.op)).box(store)
+    return None if store.op in scope.conditional or store.masked else _Sweep(scope.around(store.op)).box(store)
 
 
 def interleaved_boxes(scope: Scope, stores: Sequence[Access]) -> Iterator[Box]:
     """Boxes that several stores of a block fill together: `o[2 * i]` and `o[2 * i + 1]`."""
     groups: dict[tuple[int, object], dict[int, Access]] = {}
     for store in stores:
-        if store in scope.conditional or store.masked:
+        if store.op in scope.conditional or store.masked:
             continue
         for axis, index in enumerate(store.axes):
             if index.kind == "scalar":
@@ -106,8 +106,12 @@ class _Sweep:
                     return None
                 self.spent += dict.fromkeys((index.block.name, whole.name))
                 sides[axis] = (whole.first, whole.extent)
-            elif index.kind == "range":
+            elif index.kind == "range" and not self._runs(index.low, index.high):
                 sides[axis] = self._range(index.low, index.high)
+            elif index.kind == "range":
+                inside = Symbol(f"@inside axis {axis}")
+                self.counts[inside] = dims.add(index.high, dims.mul(index.low, -1))
+                waiting[axis] = self._over_blocks(dims.add(index.low, Dim((((inside,), 1),))))
             else:
                 waiting[axis] = self._over_blocks(index.low)
         self._take_remainders(waiting, sides)
@@ -119,6 +123,12 @@ class _Sweep:
         if len(set(self.spent)) != len(self.spent) or not self._all_known():
             return None
         return Box(tuple(sides[axis] for axis in range(len(store.axes))), self._needs(), self.exact)
+
+    def _runs(self, low: Form, high: Form) -> bool:
+        """Whether a range of one length moves on with the blocks."""
+        length = dims.add(high, dims.mul(low, -1))
+        moves = not self.varying.isdisjoint(dims.symbols(low))
+        return moves and self.varying.isdisjoint(dims.symbols(length)) and self.scope.forms.facts.nonnegative(length)
 
     def _all_known(self) -> bool:
         return all(
@@ -172,7 +182,7 @@ class _Sweep:
                 run = self._swept(dims.add(found.numerator, 0)) if found is not None else None
                 if found is None or run is None or run[0] != 0:
                     continue
-                whole = exact_quotient(run[1], found.denominator)
+                whole = dims.exact_quotient(run[1], found.denominator)
                 self.exact &= whole is not None
                 self.counts[found] = whole if whole is not None else dims.floordiv(run[1], found.denominator)
                 sides[axis] = (0, found.denominator)
@@ -243,24 +253,3 @@ def _remainder(form: Form) -> FloorDiv | None:
                 if whole == atom.numerator:
                     return atom
     return None
-
-
-def exact_quotient(value: Form, divisor: Form) -> Form | None:
-    """`value / divisor` where every term of `value` is a multiple of a divisor of one term."""
-    if isinstance(divisor, int):
-        return dims.floordiv(value, divisor) if divisor and dims.mod(value, divisor) == 0 else None
-    if len(divisor.terms) != 1 or isinstance(value, int):
-        return None
-    ((needed, scale),) = divisor.terms
-    total: Form = 0
-    for monomial, coefficient in value.terms:
-        rest = list(monomial)
-        for atom in needed:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
-        if coefficient % scale:
-            return None
-        number = coefficient // scale
-        total = dims.add(total, Dim(((tuple(rest), number),)) if rest else number)
-    return total

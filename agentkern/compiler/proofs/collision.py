@@ -146,7 +146,7 @@ class _Meeting:
             same = x.block is not None and x.block == y.block and self._is_equal(x.block.first)
             return same and x.block is not None and self._new(x.block.name)
         if x.kind == y.kind == "range":
-            return (x.low, x.high) == (y.low, y.high) and self._learn_piece(x)
+            return (x.low, x.high) == (y.low, y.high) and (self._learn_piece(x) or self._learn_runs(x))
         if x.kind == "range" or y.kind == "range" or "data" in (x.kind, y.kind):
             return False
         if "block" in (x.kind, y.kind):
@@ -184,6 +184,12 @@ class _Meeting:
                 return self._new(each.segment.name)
         return False
 
+    def _learn_runs(self, x: AxisIndex) -> bool:
+        """Runs of one length that begin in steps of at least that length share nothing."""
+        length = self.facts.simplify(dims.add(x.high, dims.mul(x.low, -1)))
+        moves = any(not self._is_equal(atom) for monomial, _ in _terms(x.low) for atom in monomial)
+        return moves and self._is_equal(length) and self._learn_digits(self.facts.simplify(x.low), length)
+
     def _new(self, name: str) -> bool:
         if name in self.settled:
             return False
@@ -214,9 +220,10 @@ class _Meeting:
         scalars = all(index.kind == "scalar" and not index.spread for index in read.axes)
         return read.type.access == "in" and scalars and all(self._is_equal(index.low) for index in read.axes)
 
-    def _learn_digits(self, form: Form) -> bool:
+    def _learn_digits(self, form: Form, length: Form = 1) -> bool:
+        """Equal sums have equal digits, if each factor is larger than what is below it, `length - 1` at least."""
         digits = self._digits(form)
-        if not digits or not self._is_mixed_radix(digits):
+        if not digits or not self._is_mixed_radix(digits, length):
             return False
         for digit in digits:
             self.equal_atoms.add(digit.atom)
@@ -241,7 +248,8 @@ class _Meeting:
         if not (is_distinct(self.scope, names[0][0], a) and is_distinct(self.scope, names[1][0], b)):
             return "open"
         one, other = (_reads(self.scope, op) for op in origins if op is not None)
-        return _Meeting(self.scope).decide(one, other) if one.tensor is other.tensor else "open"
+        alike = one.tensor is other.tensor and one.view == other.view
+        return _Meeting(self.scope).decide(one, other) if alike else "open"
 
     def _learn_distinct(self, name: str) -> None:
         """Equal values of a tensor of distinct values are one element of it."""
@@ -277,15 +285,15 @@ class _Meeting:
         bounds = self.facts.atom_interval(atom)
         return None if bounds.low is None or bounds.high is None else bounds.high - bounds.low
 
-    def _is_mixed_radix(self, digits: list[Digit]) -> bool:
+    def _is_mixed_radix(self, digits: list[Digit], length: Form) -> bool:
         """Some order of the digits has each factor larger than all that the digits below it can make up."""
         if len(digits) > MAX_DIGITS:
             return False
-        return any(self._is_ascending(order) for order in itertools.permutations(digits))
+        return any(self._is_ascending(order, length) for order in itertools.permutations(digits))
 
-    def _is_ascending(self, digits: tuple[Digit, ...]) -> bool:
+    def _is_ascending(self, digits: tuple[Digit, ...], length: Form) -> bool:
         facts = self.facts.positive(block.length for block in self.scope.present)
-        reach: Form | None = 0
+        reach: Form | None = dims.add(length, -1)
         for digit in digits:
             if reach is None:
                 return False

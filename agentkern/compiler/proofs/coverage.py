@@ -16,9 +16,11 @@ from agentkern.compiler.analysis.requirements import with_required
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import TensorType
+from agentkern.compiler.ir.views import View, spelled_view, viewed
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.boxes import Box, Interval, box_of, interleaved_boxes
 from agentkern.compiler.proofs.enumeration import first_unwritten
+from agentkern.compiler.proofs.frames import frames_of, in_frame
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
@@ -45,7 +47,7 @@ def coverage_obligations(facts: KernelFacts) -> Iterator[Obligation]:
     for position, scope in enumerate(facts.scopes):
         seen: set[object] = set()
         for load in scope.accesses:
-            key = (load.tensor, load.op.attrs["index"], load.op.operands[1:])
+            key = (load.tensor, load.view, load.op.attrs["index"], load.op.operands[1:])
             if (load.is_atomic or not load.writes) and load.type.access in ("out", "scratch") and key not in seen:
                 seen.add(key)
                 yield _filled_before(facts, scope, load, facts.scopes[:position])
@@ -53,13 +55,17 @@ def coverage_obligations(facts: KernelFacts) -> Iterator[Obligation]:
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
-    """That the stores of `scopes` fill a box of `tensor`: what `load` reads, or all of an output for the caller."""
+    """That the stores of `scopes` fill a box of `tensor`: what `load` reads, or all of an output for the caller.
+
+    The box is one of the view `frame` of the tensor.
+    """
 
     facts: KernelFacts
     tensor: Value
     scopes: Sequence[Scope]
     target: Box
     load: Access | None = None
+    frame: View = ()
 
     @property
     def stores(self) -> list[tuple[Scope, Access]]:
@@ -68,9 +74,21 @@ class _Goal:
         return [(scope, a) for scope, a in stores if a.tensor is self.tensor]
 
     @property
+    def framed(self) -> list[tuple[Scope, Access]]:
+        """Those of the stores that the view holds exactly."""
+        found = [(scope, in_frame(scope.around(store.op), store, self.frame)) for scope, store in self.stores]
+        return [(scope, framed.access) for scope, framed in found if framed is not None and framed.exact]
+
+    @property
+    def extents(self) -> tuple[Form, ...]:
+        """The extents of the view."""
+        assert isinstance(self.tensor.type, TensorType)
+        return viewed(self.tensor.type, self.frame).shape
+
+    @property
     def is_whole(self) -> bool:
         """Whether the box is all of the tensor."""
-        return self.target == _whole(self.tensor)
+        return self.target == _box(self.extents)
 
     def obligation(
         self,
@@ -100,24 +118,45 @@ class _Goal:
 
     def _case(self, boxes: Sequence[Box]) -> Case:
         return Case(
-            lambda: _violation(self.facts, self.tensor, self.target, boxes),
-            lambda values: _describe(self.facts, self.tensor, values),
+            lambda: _violation(self, boxes),
+            lambda values: _describe(self, values),
         )
 
 
 def _coverage(facts: KernelFacts, tensor: Value) -> Obligation:
-    return _filled(_Goal(facts, tensor, facts.scopes, _whole(tensor)))
+    goal = _Goal(facts, tensor, facts.scopes, _box(_extents(tensor)))
+    found = [_filled(goal)]
+    for frame in _whole_frames(goal.stores) if not found[0].shown else ():
+        other = replace(goal, frame=frame)
+        found.append(_filled(replace(other, target=_box(other.extents))))
+    decided = [one for one in found if one.shown] or [one for one in found if one.cases or one.refuted is not None]
+    return [*decided, *found][0]
+
+
+def _whole_frames(stores: Sequence[tuple[Scope, Access]]) -> list[View]:
+    """The views that leave no element out, but for the tensor itself."""
+    frames = dict.fromkeys(frame for _, store in stores for frame in frames_of(store))
+    return [frame for frame in frames if frame and all(step[0] != "slice" for step in frame)]
 
 
 def _filled_before(facts: KernelFacts, scope: Scope, load: Access, scopes: Sequence[Scope]) -> Obligation:
     """What all blocks read of a tensor, where that is a box; else the whole tensor."""
     box = box_of(scope, load)
-    target = box if box is not None and box.exact else replace(_whole(load.tensor), exact=False)
-    return _filled(_Goal(facts, load.tensor, scopes, target, load))
+    goal = _Goal(facts, load.tensor, scopes, _box(load.type.shape), load, load.view)
+    exact = replace(goal, target=box) if box is not None and box.exact else None
+    found = _filled(exact or replace(goal, target=replace(goal.target, exact=False)))
+    if found.shown:
+        return found
+    plain = _Goal(facts, load.tensor, scopes, replace(_box(_extents(load.tensor)), exact=False), load)
+    for frame in _whole_frames(plain.stores) if load.view or any(store.view for _, store in plain.stores) else ():
+        other = replace(plain, frame=frame)
+        if _filled(replace(other, target=replace(_box(other.extents), exact=False))).shown:
+            return replace(found, shown=True)
+    return replace(found, shown=True) if load.view and _filled(plain).shown else found
 
 
-def _whole(tensor: Value) -> Box:
-    return Box(tuple((0, extent) for extent in _extents(tensor)), ())
+def _box(extents: Sequence[Form]) -> Box:
+    return Box(tuple((0, extent) for extent in extents), ())
 
 
 def _extents(tensor: Value) -> tuple[Form, ...]:
@@ -126,25 +165,24 @@ def _extents(tensor: Value) -> tuple[Form, ...]:
 
 
 def _filled(goal: _Goal) -> Obligation:
-    found = [box_of(scope, store) for scope, store in goal.stores]
+    stores = goal.framed
+    found = [box_of(scope, store) for scope, store in stores]
     boxes = [box for box in found if box is not None]
-    together = [
-        box for scope in goal.scopes for box in interleaved_boxes(scope, [a for s, a in goal.stores if s is scope])
-    ]
+    together = [box for scope in goal.scopes for box in interleaved_boxes(scope, [a for s, a in stores if s is scope])]
     known = with_required(goal.facts.forms.facts, goal.facts.required)
     shown = _Cover(known).covered(goal.target, [*boxes, *together])
     if shown or not goal.target.exact:
         # of a load that reads some part only, an element that is missing refutes nothing
         return goal.obligation(shown=shown)
-    if len(boxes) == len(found) and all(box.exact for box in boxes):
+    if len(boxes) == len(goal.stores) and all(box.exact for box in boxes):
         return goal.obligation(shown=shown, boxes=boxes)
-    if not goal.is_whole:
+    if not goal.is_whole or any(store.view for _, store in goal.stores):
         return goal.obligation(shown=False)
     result = first_unwritten(goal.facts, goal.tensor, goal.scopes)
     if isinstance(result, bool):
         return goal.obligation(shown=result)
     values = {**result.sizes, **{f"@{axis}": place for axis, place in enumerate(result.element)}}
-    return goal.obligation(shown=False, refuted=_describe(goal.facts, goal.tensor, values))
+    return goal.obligation(shown=False, refuted=_describe(goal, values))
 
 
 class _Cover:
@@ -195,13 +233,13 @@ class _Cover:
         return True
 
 
-def _violation(facts: KernelFacts, tensor: Value, target: Box, boxes: Sequence[Box]) -> Violation:
-    """An element of `target` that none of `boxes` holds."""
-    extents = _extents(tensor)
+def _violation(goal: _Goal, boxes: Sequence[Box]) -> Violation:
+    """An element of the goal's box that none of `boxes` holds."""
+    facts, target, extents = goal.facts, goal.target, goal.extents
     unknowns = [*size_unknowns(facts)]
     unknowns += [place_on(axis, high, low) for axis, (low, high) in enumerate(target.sides)]
     clauses: list[Clause] = [(dims.add(need, -1),) for need in target.needs]
-    if target != _whole(tensor):
+    if not goal.is_whole:
         places = [dims.symbol(f"@{axis}") for axis in range(len(extents))]
         clauses += [(clause,) for place, n in zip(places, extents, strict=True) for clause in (place, less(place, n))]
     for box in boxes:
@@ -213,11 +251,13 @@ def _violation(facts: KernelFacts, tensor: Value, target: Box, boxes: Sequence[B
     return make_violation([*unknowns, *required_unknowns(facts.required)], clauses, (), extents)
 
 
-def _describe(facts: KernelFacts, tensor: Value, values: Mapping[str, int]) -> Mapping[str, object]:
-    extents = _extents(tensor)
+def _describe(goal: _Goal, values: Mapping[str, int]) -> Mapping[str, object]:
+    facts, extents = goal.facts, goal.extents
+    assert isinstance(goal.tensor.type, TensorType)
+    name = spelled_view(goal.tensor.name or "", goal.tensor.type, goal.frame)
     element = tuple(values[f"@{axis}"] for axis in range(len(extents)))
     return {
-        "text": wording.with_setting(facts, values, f"no store writes `{tensor.name}[{wording.listed(element)}]`"),
+        "text": wording.with_setting(facts, values, f"no store writes `{name}[{wording.listed(element)}]`"),
         "sizes": wording.sizes_of(facts, values),
         "scalars": wording.scalars_of(facts, values),
         "element": list(element),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts, Scope
@@ -12,6 +12,7 @@ from agentkern.compiler.ir.core import Value
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.bounds import conditions
 from agentkern.compiler.proofs.collision import MARK, meeting
+from agentkern.compiler.proofs.frames import Framed, frames_of, in_frame
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.scatter import HINT, promised_distinct
 from agentkern.compiler.proofs.violation import (
@@ -72,7 +73,13 @@ def _distinct(accesses: list[Access]) -> list[Access]:
 
 def _subscript(access: Access) -> tuple[object, ...]:
     what = (access.op.name, access.op.attrs.get("kind"), access.choices)
-    return (access.tensor, what, access.op.attrs["index"], *access.op.operands[2 if access.writes else 1 :])
+    return (
+        access.tensor,
+        what,
+        access.view,
+        access.op.attrs["index"],
+        *access.op.operands[2 if access.writes else 1 :],
+    )
 
 
 def _open(scope: Scope, access: Access, others: Sequence[Access], *, same_block: bool) -> list[Access]:
@@ -84,9 +91,22 @@ def _may_meet(scope: Scope, access: Access, other: Access, *, same_block: bool) 
     if _combine_alike(access, other):
         return False
     around = scope.around(other.op, access.op)
-    if same_block and _settles(around, _block_axes(access) & _block_axes(other)):
-        return False
-    return meeting(around, other, access) not in (("never", "same block") if same_block else ("never",))
+    apart = ("never", "same block") if same_block else ("never",)
+    return all(not _are_apart(around, a.access, b.access, apart) for a, b in _framed_pairs(around, access, other))
+
+
+def _are_apart(scope: Scope, a: Access, b: Access, apart: tuple[str, ...]) -> bool:
+    if len(apart) == 2 and _settles(scope, _block_axes(a) & _block_axes(b)):
+        return True
+    return meeting(scope, b, a) in apart
+
+
+def _framed_pairs(scope: Scope, a: Access, b: Access) -> Iterator[tuple[Framed, Framed]]:
+    """Two accesses in every view that holds both."""
+    for frame in frames_of(a, b):
+        one, other = in_frame(scope, a, frame), in_frame(scope, b, frame)
+        if one is not None and other is not None:
+            yield one, other
 
 
 def _first_open(scope: Scope, access: Access, others: Sequence[Access]) -> list[Access]:
@@ -116,7 +136,7 @@ def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Seque
         f"different blocks of `{_grid_text(scope)}` never write one element of `{name}` ({both})",
         store.op.location,
         shown=not meets,
-        cases=tuple(_case(facts, scope, other, store, other_block=not _mixed(other, store)) for other in meets),
+        cases=_every(_case(facts, scope, other, store, other_block=not _mixed(other, store)) for other in meets),
         tensor=name,
         access=store.text,
         promised=promised,
@@ -133,17 +153,28 @@ def _reads_apart(facts: KernelFacts, scope: Scope, load: Access, stores: Sequenc
         f"`{load.text}` reads nothing that {which} writes",
         load.op.location,
         shown=not meets,
-        cases=tuple(_case(facts, scope, load, store, other_block=own_elements) for store in meets),
+        cases=_every(_case(facts, scope, load, store, other_block=own_elements) for store in meets),
         tensor=load.tensor.name or "",
         access=load.text,
     )
 
 
-def _case(facts: KernelFacts, outer: Scope, first: Access, second: Access, *, other_block: bool) -> Case:
+def _every(cases: Iterable[Case | None]) -> tuple[Case, ...]:
+    """The cases; none where one of them has no form: then nothing is shown by them."""
+    found = list(cases)
+    return () if None in found else tuple(case for case in found if case is not None)
+
+
+def _case(facts: KernelFacts, outer: Scope, first: Access, second: Access, *, other_block: bool) -> Case | None:
     scope = outer.around(first.op, second.op)
+    pairs = list(_framed_pairs(scope, first, second))
+    if not pairs:
+        return None
+    one, other = next((pair for pair in pairs if pair[0].exact and pair[1].exact), pairs[0])
+    exact = one.exact and other.exact
     return Case(
-        lambda: _violation(facts, scope, first, second, other_block=other_block),
-        lambda values: _describe(facts, scope, first, second, values),
+        lambda: _violation(facts, scope, one.access, other.access, other_block=other_block, exact=exact),
+        lambda values: _describe(facts, scope, one.access, other.access, values),
     )
 
 
@@ -151,8 +182,10 @@ def _grid_text(scope: Scope) -> str:
     return f"grid({', '.join(blocks.label(block) for block in scope.blocks)})"
 
 
-def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, *, other_block: bool) -> Violation:
-    """Two runs whose accesses meet; with `other_block` in different blocks."""
+def _violation(
+    facts: KernelFacts, scope: Scope, first: Access, second: Access, *, other_block: bool, exact: bool
+) -> Violation:
+    """Two runs whose accesses meet; with `other_block` in different blocks. Unless `exact` they only may."""
     places = [place_on(axis, extent) for axis, extent in enumerate(first.type.shape)]
     unknowns = [*size_unknowns(facts), *places, *scope_unknowns(scope), *scope_unknowns(scope, MARK)]
     clauses: list[Clause] = []
@@ -172,6 +205,8 @@ def _violation(facts: KernelFacts, scope: Scope, first: Access, second: Access, 
     for ragged in scope.forms.ragged:
         if ragged.end is not None and not used.isdisjoint(ragged.names):
             clauses += _in_order(ragged, marks)
+    if not exact:
+        clauses.append((dims.symbol("#frame"),))
     return make_violation(unknowns, clauses, data)
 
 
@@ -224,7 +259,7 @@ def _describe(
     numbers = wording.blocks_of(scope, values)
     others = wording.blocks_of(scope, values, MARK)
     one, two = wording.spelled_blocks(scope, numbers), wording.spelled_blocks(scope, others)
-    place = f"`{first.tensor.name}[{wording.listed(element)}]`"
+    place = f"`{first.name}[{wording.listed(element)}]`"
     if first.writes:
         text = f"({one}) and ({two}) both write {place}"
     elif numbers == others:

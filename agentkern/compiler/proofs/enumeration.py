@@ -56,7 +56,7 @@ def _is_plain(scope: Scope, store: Access) -> bool:
     forms, around = scope.forms, scope.blocks
     names = {name for block in around for name in blocks.block_facts(block)}
     fixed = all(names.isdisjoint([*dims.symbols(b.first), *dims.symbols(b.extent)]) for b in around)
-    plain = fixed and store not in scope.conditional and not store.masked
+    plain = fixed and store.op not in scope.conditional and not store.masked
     return plain and not (forms.data or forms.derived or forms.scalars)
 
 

@@ -36,8 +36,8 @@ def test_a_store_of_a_rejected_value_counts_as_written():
 
 
 def test_a_rejected_store_counts_as_written():
-    rejected = "for t in ak.grid(T):\n    out.reshape(T * H)[t] = 0.0\n    x[t, :]"
-    assert codes(lower(text_of(SIGNATURE, rejected))) == ["AK601", "AK119"]
+    rejected = "for t in ak.grid(T):\n    out.reshape(T + H)[t] = 0.0\n    x[t, :]"
+    assert codes(lower(text_of(SIGNATURE, rejected))) == ["AK212", "AK119"]
     assert codes(lower(text_of(SIGNATURE, "for t in ak.grid(T):\n    ak.store(out[t, :], 0.0, mask=True)"))) == [
         "AK122"
     ]

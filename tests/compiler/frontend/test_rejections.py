@@ -133,7 +133,9 @@ VALUES = [
     ("ak.load(x[t, :], where=i[t, :])", "AK206", "ak.load(x[t, :], where=i[t, :] != 0)"),
     ("x[t, :] @ w[:]", "AK601", "x[t, :] * w[:]"),
     ("x[t, :] ** 0.5", "AK601", "x[t, :] ** 2"),
-    ("x.T", "AK601", "x[t, :]"),
+    ("x.T", "AK217", "x[t, :]"),
+    ("x.T.reshape(T * H)[t]", "AK227", "x[t, :]"),
+    ("x.reshape(T + H)[t]", "AK212", "x.reshape(T, H)[t, :]"),
     (
         "x[t, :].to(ak.bf16, rounding='toward_zero').to(ak.f32)",
         "AK601",

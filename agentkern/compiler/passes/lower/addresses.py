@@ -10,10 +10,11 @@ from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.gpu_types import Pointer
 from agentkern.compiler.ir.subscripts import Entry
 from agentkern.compiler.layout.layout import Layout
-from agentkern.compiler.passes.grid_axes import Access, access_of, aligned_elems
+from agentkern.compiler.passes.grid_axes import access_of, aligned_elems
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.elements import Elements, View, spread_view
 from agentkern.compiler.passes.lower.function import FunctionLowering, named
+from agentkern.compiler.passes.lower.lies import Parting, lies_of, parted, wide_product
 
 MAX_OFFSET = 2**31 - 1
 
@@ -30,13 +31,16 @@ class Gathered:
 class Place:
     """A pointer to the block's first element, the stride of each tile axis in elements, and what is gathered.
 
-    `width`: elements that an access may move at once.
+    `width`: elements that an access may move at once. With `parting`, offsets number the elements of the whole tensor
+    from 0, in row-major order, `base` is the block's first, and the tensor's own indices are parted from them.
     """
 
     pointer: Value
     strides: tuple[int | Value, ...]
     gathered: tuple[Gathered, ...]
     width: int
+    base: int | Value = 0
+    parting: Parting | None = None
 
 
 def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
@@ -46,13 +50,14 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
     index = function.index
     tensor = op.operands[0]
     name = tensor.name or ""
-    base: int | Value = 0
+    lies, parting = lies_of(function, op)
+    base: int | Value = function.extent(lies.offset)
     strides: list[int | Value] = [0] * layout.rank
     gathered: list[Gathered] = []
     for entry in access.entries:
         if entry.axis is None:
             continue
-        stride = _stride(function, name, access, entry.axis)
+        stride = function.extent(lies.strides[entry.axis])
         window = access.window(entry)
         if window is not None:
             base = index.add(base, wide_product(function, _window_start(function, window), stride))
@@ -65,17 +70,10 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
                 strides[axis] = stride
     readonly = op.name == "load" and tensor not in function.memory.written
     type_ = Pointer(access.tensor.dtype, "global", readonly)
-    pointer = function.builder.value("advance", (tensor, index.value(base, I64)), type_, None, f"{name}_block")
+    start = base if parting is None else 0
+    pointer = function.builder.value("advance", (tensor, index.value(start, I64)), type_, None, f"{name}_block")
     width = aligned_elems(access, name, function.kernel, function.variant, function.tiles)
-    return Place(pointer, tuple(strides), tuple(gathered), width)
-
-
-def _stride(function: FunctionLowering, name: str, access: Access, axis: int) -> int | Value:
-    """Elements between neighbours of a tensor's axis."""
-    if name in function.variant.strided:
-        symbol = f"{name}.stride{axis}"
-        return function.symbols[symbol]
-    return function.extent(dims.product(access.tensor.shape[axis + 1 :]))
+    return Place(pointer, tuple(strides), tuple(gathered), width, base, parting)
 
 
 def _first(function: FunctionLowering, entry: Entry) -> int | Value:
@@ -106,21 +104,11 @@ def _gathered(function: FunctionLowering, entry: Entry, layout: Layout, stride: 
     return Gathered(spread_view(entry.operand, source, entry.tile_axes, layout), stride)
 
 
-def wide_product(function: FunctionLowering, number: int | Value, stride: int | Value) -> int | Value:
-    """A product in 64 bits."""
-    if isinstance(number, int) and isinstance(stride, int):
-        return number * stride
-    if number == 0 or stride == 0:
-        return 0
-    wide = function.index.value(number, I64) if isinstance(number, Value) else number
-    return function.index.multiply(wide, stride)
-
-
 def offset_of(
     function: FunctionLowering, elements: Elements, place: Place, layout: Layout, register: int | Value
 ) -> int | Value:
     """A register's element offset from the block's first, 32 bits when the block's span is known to fit."""
-    span = 0
+    span = 0 if place.parting is None else MAX_OFFSET + 1
     for axis, stride in enumerate(place.strides):
         span = span + (layout.shape[axis] - 1) * abs(stride) if isinstance(stride, int) else MAX_OFFSET + 1
     total: int | Value = 0
@@ -133,4 +121,6 @@ def offset_of(
     for gathered in place.gathered:
         number = elements.element(gathered.view.source, elements.renumbered(gathered.view, register))
         total = function.index.add(total, wide_product(function, number, gathered.stride))
+    if place.parting is not None:
+        total = parted(function, place.parting, function.index.add(place.base, total))
     return named(total, "offset")

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from agentkern.compiler.analysis.axes import reshape_groups
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.regroup import reshape_groups
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.conversion import Conversion, Tile, merged_axes, plan_conversion
 from agentkern.compiler.layout.exchange import Atom, start_atoms

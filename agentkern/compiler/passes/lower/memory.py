@@ -14,22 +14,21 @@ from agentkern.compiler.passes.lower.function import FunctionLowering, named, us
 NAMES = {"load": "load_vector", "store": "store_vector", "atomic": "update"}
 
 
-def _access_width(place: Place, layout: Layout) -> int:
-    """Elements per access: neighbouring registers that are neighbours in memory, within the alignment."""
-    if not layout.registers or not place.strides or place.strides[-1] != 1:
-        return 1
+def _access_width(place: Place, layout: Layout) -> tuple[int, int]:
+    """Elements per access, and the axis along which they are neighbours in registers and in memory."""
+    if not layout.registers or not place.strides:
+        return 1, layout.rank - 1
     digit = layout.registers[0]
-    if digit.axis != layout.rank - 1 or digit.stride != 1:
-        return 1
+    if digit.axis == REPLICATED or digit.stride != 1 or place.strides[digit.axis] != 1:
+        return 1, layout.rank - 1
     width = place.width
     while digit.extent % width:
         width //= 2
-    return max(width, 1)
+    return max(width, 1), digit.axis
 
 
-def _straddles(function: FunctionLowering, type_: TileType, layout: Layout, width: int) -> bool:
-    """Whether an access may begin inside the last axis and end outside it."""
-    axis = layout.rank - 1
+def _straddles(function: FunctionLowering, type_: TileType, layout: Layout, width: int, axis: int) -> bool:
+    """Whether an access may begin inside an axis and end outside it."""
     if width == 1 or not function.is_clipped(type_, layout, axis):
         return False
     extent = type_.shape[axis]
@@ -37,11 +36,13 @@ def _straddles(function: FunctionLowering, type_: TileType, layout: Layout, widt
 
 
 def _guard(
-    function: FunctionLowering, type_: TileType, layout: Layout, register: int | Value, skip_last: bool
+    function: FunctionLowering, type_: TileType, layout: Layout, register: int | Value, skipped: int | None
 ) -> Value | None:
-    """Whether a register's element exists; the last axis left out where it is checked apart."""
+    """Whether a register's element exists; an axis left out where it is checked apart."""
     guard: Value | None = None
-    for axis in range(layout.rank - skip_last):
+    for axis in range(layout.rank):
+        if axis == skipped:
+            continue
         guard = function.index.both(guard, function.inside(type_, layout, axis, register))
     return guard
 
@@ -58,11 +59,11 @@ def _accesses(
     """Loops of accesses between memory and a register array; a store's by the first thread that holds an element."""
     function.memory.before(op, layout, function.barrier)
     place = locate(function, op, layout)
-    width = _access_width(place, layout) if op.name != "atomic" else 1
+    width, axis = _access_width(place, layout) if op.name != "atomic" else (1, layout.rank - 1)
     name, kind = NAMES[op.name], {"kind": op.attrs["kind"]} if op.name == "atomic" else {}
-    straddles = _straddles(function, type_, layout, width)
+    straddles = _straddles(function, type_, layout, width, axis)
     mask = mask_of(op)
-    picks = width > 1 and mask is not None and varies_along(mask, layout.rank - 1, function.makers)
+    picks = width > 1 and mask is not None and varies_along(mask, axis, function.makers)
 
     def one(register: int | Value, count: int) -> None:
         offset = offset_of(function, elements, place, layout, register)
@@ -73,13 +74,12 @@ def _accesses(
     with (
         function.when(owner(function, layout) if op.name != "load" else None),
         function.loop(0, layout.register_count, step=width, unroll=True) as register,
-        function.when(_guard(function, type_, layout, register, straddles)),
+        function.when(_guard(function, type_, layout, register, axis if straddles else None)),
         function.when(None if picks else _mask(function, elements, op, register)),
     ):
         if not straddles and not picks:
             one(register, width)
             return
-        axis = layout.rank - 1
         whole = function.inside(type_, layout, axis, register, width) if straddles else None
         for element in range(width if picks else 0):
             whole = function.index.both(whole, _mask(function, elements, op, function.index.add(register, element)))
