@@ -73,7 +73,7 @@ from agentkern.dsl.operations import (
     where,
     zeros,
 )
-from agentkern.dsl.parameters import In, InOut, List, Out, static_bool, static_float, static_int
+from agentkern.dsl.parameters import In, InOut, List, Out, Record, static_bool, static_float, static_int
 from agentkern.dsl.sizes import align, cdiv, dim, static
 
 __version__ = "0.1.0"
@@ -87,6 +87,7 @@ __all__ = [
     "Kernel",
     "List",
     "Out",
+    "Record",
     "abs",
     "absmax",
     "align",

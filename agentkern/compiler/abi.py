@@ -8,18 +8,23 @@ from typing import Literal
 
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.types import Access
+from agentkern.compiler.ir.records import Layout, records_of
+from agentkern.compiler.ir.types import Access, TensorType, TileType
 from agentkern.dsl.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)
 class TensorParam:
-    """A tensor parameter: extents over the kernel's sizes. Contiguous, row-major."""
+    """A tensor parameter: extents over the kernel's sizes. Contiguous, row-major.
+
+    Of records it is the bytes: u8, the last axis one record, whose layout is `record`.
+    """
 
     name: str
     dtype: DType
     shape: tuple[int | Dim, ...]
     access: Access
+    record: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,24 @@ class ScalarParam:
     name: str
     dtype: DType
     default: int | float | bool | None = None
+
+
+def params_of(kernel: Kernel) -> tuple[TensorParam | ScalarParam, ...]:
+    """The parameters of a kernel of any stage, scratch included."""
+    given = kernel.attrs.get("defaults", ())
+    assert isinstance(given, tuple)
+    defaults: dict[str, object] = dict(given)
+    records = records_of(kernel)
+    found: list[TensorParam | ScalarParam] = []
+    for value in kernel.params:
+        name, type_ = value.name or "argument", value.type
+        if isinstance(type_, TensorType):
+            found.append(TensorParam(name, type_.dtype, type_.shape, type_.access, records.get(name)))
+        elif isinstance(type_, TileType):
+            default = defaults.get(name)
+            assert default is None or isinstance(default, int | float)
+            found.append(ScalarParam(name, type_.dtype, default))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from agentkern.compiler.abi import KernelAbi, Launch, ScalarParam, TensorParam, Variant, lists_of
+from agentkern.compiler.abi import KernelAbi, Launch, Variant, lists_of, params_of
 from agentkern.compiler.analysis.register_pressure import estimated_registers
 from agentkern.compiler.codegen.cuda import kernel_arguments, print_cuda
 from agentkern.compiler.frontend import lower_source
@@ -19,7 +19,6 @@ from agentkern.compiler.ir.core import Kernel, SizeInfo, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
-from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import candidate_schedules, check_schedule, default_schedule
@@ -287,17 +286,6 @@ def _kernel_id(name: str, text: str) -> str:
 
 def _abi(kernel: Kernel, variant: Variant) -> KernelAbi:
     """The calling convention of a GPU-stage kernel."""
-    defaults = _pairs(kernel, "defaults")
-    params: list[TensorParam | ScalarParam] = []
-    for value in kernel.params:
-        name, type_ = value.name or "argument", value.type
-        if isinstance(type_, TensorType):
-            params.append(TensorParam(name, type_.dtype, type_.shape, type_.access))
-        else:
-            assert isinstance(type_, TileType)
-            default = defaults.get(name)
-            assert default is None or isinstance(default, int | float)
-            params.append(ScalarParam(name, type_.dtype, default))
     arguments = kernel_arguments(kernel, variant.strided)
     launches: list[Launch] = []
     for op in kernel.body:
@@ -308,7 +296,7 @@ def _abi(kernel: Kernel, variant: Variant) -> KernelAbi:
         launches.append(Launch(name, blocks, threads, shared, arguments))
     sizes: tuple[SizeInfo, ...] = kernel.sizes
     statics = tuple((name, value) for name, value in _pairs(kernel, "statics").items() if isinstance(value, int))
-    return KernelAbi(kernel.name, tuple(params), sizes, statics, tuple(launches), variant, lists_of(kernel))
+    return KernelAbi(kernel.name, params_of(kernel), sizes, statics, tuple(launches), variant, lists_of(kernel))
 
 
 def _pairs(kernel: Kernel, name: str) -> dict[str, object]:

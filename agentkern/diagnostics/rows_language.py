@@ -12,7 +12,7 @@ SYNTAX = (
     Code(
         "AK107",
         "{what} does not belong at module level",
-        "a kernel file holds imports of agentkern, names bound to literals, sizes and kernels",
+        "a kernel file holds imports of agentkern, names bound to literals, sizes, records and kernels",
     ),
     Code(
         "AK108", "`{module}` cannot be imported in a kernel file", "kernel text is read, not run: import only agentkern"
@@ -81,6 +81,11 @@ TYPES = (
         "AK225",
         "`{text}` is no window: a window is a sum of multiples of one block variable and scalars",
         "gather with a tile of indices: write `{block}.index`",
+    ),
+    Code(
+        "AK228",
+        "no record: {reason}",
+        "write `KV = ak.Record(nope=(ak.e4m3, 512), scale=(ak.f32, 4), step=ak.i32)` at module level",
     ),
     Code(
         "AK226",

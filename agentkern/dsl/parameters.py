@@ -92,6 +92,17 @@ class List:
         return ListAnnotation(tensor, count)
 
 
+class Record:
+    """One row of a tensor of records, fields in order without padding: `KV = ak.Record(nope=(ak.e4m3, 512))`.
+
+    A field is a dtype or a record, or a tuple of one and extents: `scale=(ak.f32, 4)`. `kv: ak.In[KV, S]` binds to a
+    tensor of bytes, (S, size of a record); `kv[rows].scale` is a tile.
+    """
+
+    def __init__(self, **fields: object) -> None:
+        self.fields = fields
+
+
 class static_int:
     """A compile-time integer parameter: `groups: ak.static_int = 8`."""
 

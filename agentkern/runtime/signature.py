@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from agentkern.compiler.abi import KernelAbi, ListParam, ScalarParam, TensorParam, lists_of
+from agentkern.compiler.abi import KernelAbi, ListParam, ScalarParam, TensorParam, lists_of, params_of
 from agentkern.compiler.ir.core import Kernel, SizeInfo
-from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.runtime.call_errors import CallError
 
 
@@ -36,20 +35,10 @@ def signature_of(abi: KernelAbi) -> Signature:
 
 def signature_of_tile(kernel: Kernel) -> Signature:
     """Return what calls of a kernel are checked against, whichever of its static sizes have numbers."""
-    given = kernel.attrs.get("defaults", ())
-    assert isinstance(given, tuple)
-    defaults: dict[str, int | float | bool] = dict(given)
-    params: list[TensorParam | ScalarParam] = []
-    for value in kernel.params:
-        name = value.name or ""
-        if isinstance(value.type, TensorType):
-            params.append(TensorParam(name, value.type.dtype, value.type.shape, value.type.access))
-        elif isinstance(value.type, TileType):
-            params.append(ScalarParam(name, value.type.dtype, defaults.get(name)))
     statics = kernel.attrs.get("statics", ())
     assert isinstance(statics, tuple)
     fixed = tuple((str(name), int(number)) for name, number in statics)
-    return Signature(kernel.name, tuple(params), kernel.sizes, fixed, lists_of(kernel))
+    return Signature(kernel.name, params_of(kernel), kernel.sizes, fixed, lists_of(kernel))
 
 
 def arguments_by_name(

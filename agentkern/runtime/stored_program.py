@@ -16,7 +16,9 @@ from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
+from agentkern.compiler.ir.parser import IrSyntaxError, parse_attr, parse_kernel
+from agentkern.compiler.ir.printer import attr_text
+from agentkern.compiler.ir.records import Layout, read_layout, record_row
 from agentkern.compiler.proofs import ProofReport
 from agentkern.compiler.proofs.records import ProofRecord
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
@@ -100,7 +102,8 @@ def _param(param: TensorParam | ScalarParam) -> dict[str, object]:
     if isinstance(param, ScalarParam):
         return {"name": param.name, "dtype": param.dtype.name, "default": param.default}
     shape = [_extent(extent) for extent in param.shape]
-    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access}
+    record = None if param.record is None else attr_text(record_row("", param.record)[1:])
+    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access, "record": record}
 
 
 def _argument(argument: Argument) -> dict[str, object]:
@@ -134,7 +137,16 @@ def _read_param(data: dict[str, Any]) -> TensorParam | ScalarParam:
     dtype = DTYPES[data["dtype"]]
     if "shape" not in data:
         return ScalarParam(data["name"], dtype, data["default"])
-    return TensorParam(data["name"], dtype, tuple(_read_extent(extent) for extent in data["shape"]), data["access"])
+    shape = tuple(_read_extent(extent) for extent in data["shape"])
+    return TensorParam(data["name"], dtype, shape, data["access"], _read_record_layout(data["record"]))
+
+
+def _read_record_layout(text: str | None) -> Layout | None:
+    if text is None:
+        return None
+    row = parse_attr(text)
+    assert isinstance(row, tuple)
+    return read_layout(row)
 
 
 def _read_launch(data: dict[str, Any]) -> Launch:

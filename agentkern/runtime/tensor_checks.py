@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from agentkern.compiler.abi import TensorParam
+from agentkern.compiler.ir.records import Layout
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.overlap import names_an_element_twice
 from agentkern.runtime.tensor_view import TensorView, holds
+
+BYTE = 8
+"""Bits of one."""
+
+
+def _check_records(name: str, record: Layout, view: TensorView) -> None:
+    """Records are bytes of any one-byte type, those of one record without gaps. Errors: AK702, AK704."""
+    if view.dtype is None or view.dtype.bits != BYTE or view.dtype.kind == "bool":
+        expected = f"bytes (`uint8`), one row of {record.nbytes} for each record `{record.name}`"
+        raise CallError("AK702", name=name, got=view.dtype_text, expected=expected)
+    if view.elements and view.shape and view.shape[-1] > 1 and view.strides[-1] != 1:
+        expected = f"the bytes of a record `{record.name}` one after another"
+        raise CallError("AK704", name=name, got=view.strides, expected=expected)
 
 
 def check_tensor(param: TensorParam, view: TensorView) -> None:
@@ -14,7 +28,9 @@ def check_tensor(param: TensorParam, view: TensorView) -> None:
     Errors: AK702, AK704, AK711, AK712, AK713.
     """
     name, element_bytes, written = param.name, param.dtype.nbytes, param.access != "in"
-    if not holds(view, param.dtype):
+    if param.record is not None:
+        _check_records(name, param.record, view)
+    elif not holds(view, param.dtype):
         raise CallError("AK702", name=name, got=view.dtype_text, expected=param.dtype.name)
     if written and view.read_only:
         raise CallError("AK713", name=name)

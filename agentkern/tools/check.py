@@ -8,6 +8,7 @@ from dataclasses import replace
 from agentkern.compiler.abi import lists_of
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.records import Layout, records_of
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.passes.simplify import share_repeated
 from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
@@ -77,23 +78,26 @@ def signature_text(kernel: Kernel) -> str:
     assert isinstance(defaults, tuple)
     values = dict(defaults)
     params: list[str] = []
+    records = records_of(kernel)
     lists = {name: listed for listed in lists_of(kernel) for name in listed.entries}
     for param in kernel.params:
         listed = lists.get(param.name or "")
         if isinstance(param.type, TensorType) and listed is not None:
             if param.name == listed.entries[0]:
-                params.append(f"{listed.name}: List[{_tensor_text(param.type)}, {listed.count}]")
+                text = _tensor_text(param.type, records.get(listed.entries[0]))
+                params.append(f"{listed.name}: List[{text}, {listed.count}]")
         elif isinstance(param.type, TensorType) and param.type.access != "scratch":
-            params.append(f"{param.name}: {_tensor_text(param.type)}")
+            params.append(f"{param.name}: {_tensor_text(param.type, records.get(param.name or ''))}")
         elif isinstance(param.type, TileType):
             default = f" = {_shortest(values[param.name], param.type.dtype)}" if param.name in values else ""
             params.append(f"{param.name}: {param.type.dtype}{default}")
     return f"{kernel.name}({', '.join(params)})"
 
 
-def _tensor_text(type_: TensorType) -> str:
+def _tensor_text(type_: TensorType, record: Layout | None) -> str:
     access = {"in": "In", "out": "Out", "inout": "InOut"}[type_.access]
-    return f"{access}[{type_.dtype}{''.join(f', {extent}' for extent in type_.shape)}]"
+    shape = type_.shape if record is None else type_.shape[:-1]
+    return f"{access}[{type_.dtype if record is None else record.name}{''.join(f', {extent}' for extent in shape)}]"
 
 
 def _shortest(value: float, dtype: DType) -> str:

@@ -9,6 +9,7 @@ from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.parser import parse_kernel
+from agentkern.compiler.ir.records import Layout
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.draw import draw_text
 from agentkern.compiler.layout.layout import parse_layout
@@ -117,8 +118,23 @@ def _abi_json(abi: KernelAbi) -> dict[str, object]:
 def _param_json(param: TensorParam | ScalarParam) -> dict[str, object]:
     if isinstance(param, TensorParam):
         shape = [extent if isinstance(extent, int) else str(extent) for extent in param.shape]
-        return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access}
+        found: dict[str, object] = {
+            "name": param.name,
+            "dtype": param.dtype.name,
+            "shape": shape,
+            "access": param.access,
+        }
+        return found if param.record is None else found | {"record": _record_json(param.record)}
     return {"name": param.name, "dtype": param.dtype.name, "default": param.default}
+
+
+def _record_json(record: Layout) -> dict[str, object]:
+    """The bytes of one record."""
+    fields = [
+        {"name": leaf.path, "dtype": leaf.dtype.name, "shape": list(map(str, leaf.shape)), "byte": str(leaf.offset)}
+        for leaf in record.leaves
+    ]
+    return {"name": record.name, "bytes": str(record.nbytes), "fields": fields}
 
 
 _EMIT: Mapping[Emit, EmitText] = {

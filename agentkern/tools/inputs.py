@@ -7,12 +7,14 @@ on one machine can be compared on another.
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_casts import cast
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.dsl.dtypes import DType
@@ -51,6 +53,24 @@ def generate(kind: Kind, dtype: DType, shape: tuple[int, ...], seed: int, name: 
     pieces = [bits[k : k + _PIECE] for k in range(0, count, _PIECE)] or [bits]
     floats = [cast("f32", dtype.name, _FLOAT[kind](piece).astype(np.float32)) for piece in pieces]
     return np.concatenate(floats).reshape(shape)
+
+
+def generate_for(kind: Kind, param: TensorParam, shape: tuple[int, ...], seed: int) -> Raw:
+    """Return raw storage for a parameter; of records each field has values of its own kind."""
+    if param.record is None:
+        return generate(kind, param.dtype, shape, seed, param.name)
+    rows = math.prod(shape[:-1])
+    made = np.zeros((rows, shape[-1]), np.uint8)
+    for leaf in param.record.leaves:
+        extents = tuple(extent for extent in leaf.shape if isinstance(extent, int))
+        strides = tuple(stride for stride in leaf.strides if isinstance(stride, int))
+        values = generate(kind, leaf.dtype, (*shape[:-1], *extents), seed, f"{param.name}.{leaf.path}")
+        if values.size:
+            assert isinstance(leaf.offset, int)
+            each = (rows, *extents, leaf.dtype.nbytes)
+            place = np.lib.stride_tricks.as_strided(made[:, leaf.offset :], each, (shape[-1], *strides, 1))
+            place[...] = np.ascontiguousarray(values).reshape(-1).view(np.uint8).reshape(each)
+    return made.reshape(shape)
 
 
 def generate_all(kind: Kind, tensors: Mapping[str, tuple[DType, tuple[int, ...]]], seed: int) -> dict[str, Raw]:

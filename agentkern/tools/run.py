@@ -43,7 +43,7 @@ from agentkern.runtime.tensor_view import Device
 from agentkern.runtime.tensors import BoundCall, bind_call
 from agentkern.runtime.worker import Worker
 from agentkern.tools.arrays import GivenInputs, Number
-from agentkern.tools.inputs import digest, generate
+from agentkern.tools.inputs import digest, generate, generate_for
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.promised_inputs import ImpossiblePromise, broken_promise, keep_promises
 from agentkern.tools.requests import RunRequest
@@ -158,7 +158,7 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
         for param in described.inputs:
             if param.name not in inputs.arrays:
                 shape = shape_of(param, sizes)
-                array = generate("random", param.dtype, shape, request.seed, param.name)
+                array = generate_for("random", param, shape, request.seed)
                 made.update(keep_promises(promises_of(kernel), {param.name: array}, sizes))
         for scalar in described.scalars:
             if scalar.default is None and scalar.name not in inputs.numbers:

@@ -83,21 +83,21 @@ def _elements(memory: Raw, array: Raw) -> Raw:
     return np.lib.stride_tricks.as_strided(memory, shape, strides)
 
 
-def guarded(name: str, contents: Raw, *, strided: bool = False) -> GuardedArray:
+def guarded(name: str, contents: Raw, *, strided: bool = False, step: int = 2) -> GuardedArray:
     """Return a guarded copy of `contents`.
 
-    Contiguous: its first element at an address that 256 divides, as on a GPU. Strided: every other element of rows of
-    odd length, from an address that only an element's size divides.
+    Contiguous: its first element at an address that 256 divides, as on a GPU. Strided: every `step`-th element of rows
+    of odd length, from an address that only an element's size divides.
     """
     itemsize, shape = contents.itemsize, contents.shape
     spread = strided and contents.ndim > 0 and contents.size > 0
-    held = (*shape[:-1], 2 * shape[-1] + 1) if spread else shape
+    held = (*shape[:-1], step * shape[-1] + 1 + (step * shape[-1]) % 2) if spread else shape
     n_bytes, offset = math.prod(held) * itemsize, GUARD_BYTES + (itemsize if spread else 0)
     allocation = np.full(n_bytes + 4 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
     start = -allocation.ctypes.data % GUARD_BYTES
     memory = allocation[start : start + n_bytes + offset + GUARD_BYTES]
     array = memory[offset : offset + n_bytes].view(contents.dtype).reshape(held)
-    array = array[..., : 2 * shape[-1] : 2] if spread else array
+    array = array[..., : step * shape[-1] : step] if spread else array
     array[...] = contents
     return GuardedArray(name, memory, array, contents)
 
@@ -112,7 +112,11 @@ def initial(param: TensorParam, call: Call, which: int) -> Raw:
 def lay_out(signature: Signature, call: Call, options: RunOptions) -> dict[str, GuardedArray]:
     """Return one guarded array for each tensor parameter."""
     which, strided = options.poison, options.strided
-    return {p.name: guarded(p.name, initial(p, call, which), strided=strided) for p in signature.tensors}
+    # the bytes of a record lie one after another
+    steps = {p.name: 2 if p.record is None else 1 for p in signature.tensors}
+    return {
+        p.name: guarded(p.name, initial(p, call, which), strided=strided, step=steps[p.name]) for p in signature.tensors
+    }
 
 
 def inspect(signature: Signature, buffers: Mapping[str, GuardedArray]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, walk
 from agentkern.compiler.ir.types import BlockType, TensorType
 from agentkern.compiler.ir.views import view_of
-from agentkern.tools.inputs import Kind, generate_all
+from agentkern.tools.inputs import Kind, generate_for
 from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 from agentkern.tools.verify_model import Call, Case, Scalars, Signature, Sizes, concrete, signature_of
 
@@ -140,9 +140,9 @@ def _unique(shapes: list[dict[str, int]]) -> list[dict[str, int]]:
 
 def make_call(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, seed: int) -> Call:
     """Return a call with seeded inputs."""
-    tensors = {p.name: (p.dtype, concrete(p.shape, sizes)) for p in signature.inputs}
     given = {p.name: scalars.get(p.name, _scalar(p, kind)) for p in signature.scalars}
-    arrays = keep_promises(signature.promises, generate_all(kind, tensors, seed), sizes)
+    made = {p.name: generate_for(kind, p, concrete(p.shape, sizes), seed) for p in signature.inputs}
+    arrays = keep_promises(signature.promises, made, sizes)
     return Call(arrays, sizes, given)
 
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam, lists_of
+from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam, lists_of, params_of
 from agentkern.compiler.analysis.promises import Promise, Promises, promises_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.reference_formats import Raw
-from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.schedule import Schedule
 
 Arrays = Mapping[str, Raw]
@@ -122,18 +121,10 @@ class Signature:
 
 def signature_of(kernel: Kernel) -> Signature:
     """Return the parameters of a TILE kernel."""
-    given = kernel.attrs.get("defaults", ())
-    assert isinstance(given, tuple)
-    defaults: dict[str, int | float | bool] = dict(given)
-    tensors: list[TensorParam] = []
-    scalars: list[ScalarParam] = []
-    for param in kernel.params:
-        name = param.name or ""
-        if isinstance(param.type, TensorType):
-            tensors.append(TensorParam(name, param.type.dtype, param.type.shape, param.type.access))
-        elif isinstance(param.type, TileType):
-            scalars.append(ScalarParam(name, param.type.dtype, defaults.get(name)))
-    return Signature(tuple(tensors), tuple(scalars), promises_of(kernel), lists_of(kernel))
+    params = params_of(kernel)
+    tensors = tuple(param for param in params if isinstance(param, TensorParam))
+    scalars = tuple(param for param in params if isinstance(param, ScalarParam))
+    return Signature(tensors, scalars, promises_of(kernel), lists_of(kernel))
 
 
 def concrete(extents: tuple[int | Dim, ...], sizes: Sizes) -> tuple[int, ...]:

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkern.compiler.abi import ScalarParam
+from agentkern.compiler.abi import ScalarParam, TensorParam
 from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import interpret
+from agentkern.compiler.ir.records import records_of
 from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import SimulatorOptions, build
-from agentkern.tools.inputs import Kind, generate
+from agentkern.tools.inputs import Kind, generate_for
 from agentkern.tools.promised_inputs import keep_promises
 
 HEADER = """import agentkern as ak
@@ -51,7 +52,9 @@ def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int = 7) 
         if not isinstance(value.type, TensorType):
             continue
         shape = tuple(dims.evaluate(extent, sizes) for extent in value.type.shape)
-        array = generate(kind, value.type.dtype, shape, seed, value.name or "")
+        record = records_of(kernel).get(value.name or "")
+        param = TensorParam(value.name or "", value.type.dtype, shape, value.type.access, record)
+        array = generate_for(kind, param, shape, seed)
         if value.type.access in ("out", "scratch"):
             array = array.copy()
             array.view(np.uint8)[...] = POISON

@@ -4,6 +4,7 @@ import agentkern as ak
 
 T = ak.dim("T")
 H = ak.static("H")
+KV = ak.Record(nope=(ak.e4m3, 16), scale=ak.f32, rope=(ak.bf16, 3))
 
 
 @ak.kernel
@@ -71,3 +72,20 @@ def layers(
             y = y * scales[n][t] + bias
             outs[n][t] = y
         total[t] = y
+
+
+@ak.kernel
+def append(x: ak.In[ak.f32, T, 16], r: ak.In[ak.bf16, T, 3], kv: ak.Out[KV, T]):
+    for t in ak.grid(T):
+        top = ak.absmax(x[t, :], axis=1)
+        scale = ak.where(top > 0, top / 448.0, 1.0)
+        kv[t].nope = (x[t, :] / scale[:, None]).to(ak.e4m3)
+        kv[t].scale = scale
+        kv[t].rope = r[t, :]
+
+
+@ak.kernel
+def look_up(kv: ak.In[KV, T], out: ak.Out[ak.f32, T, 16], r: ak.Out[ak.bf16, T, 3]):
+    for t in ak.grid(T):
+        out[t, :] = kv[t].nope.to(ak.f32) * kv[t].scale[:, None]
+        r[t, :] = kv[t].rope

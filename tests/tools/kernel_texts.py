@@ -62,3 +62,18 @@ def chain(
             steps[n][t] = y
         total[t] = y
 """
+
+RECORDS = """\
+import agentkern as ak
+
+T = ak.dim("T")
+KV = ak.Record(nope=(ak.e4m3, 16), scale=ak.f32, rope=(ak.bf16, 3))
+
+
+@ak.kernel
+def scaled(kv: ak.In[KV, T], out: ak.Out[KV, T]):
+    for t in ak.grid(T):
+        out[t].nope = kv[t].nope
+        out[t].scale = kv[t].scale * 2.0
+        out[t].rope = kv[t].rope
+"""

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import why_no_gpu
 from tests.tools.command_line import agentkern
-from tests.tools.kernel_texts import ADD, BROKEN, LISTS, RMS_NORM
+from tests.tools.kernel_texts import ADD, BROKEN, LISTS, RECORDS, RMS_NORM
 
 CHECKS = set("writes memory deterministic integers interpreter schedules batch reference special shapes".split())
 
@@ -92,4 +92,20 @@ def test_a_reference_gets_and_returns_lists(factor: str, verdict: str, tmp_path:
         encoding="utf-8",
     )
     answer = agentkern("verify", str(kernel), "--dim", "L=2", "--reference", f"{reference}:chain", "--json")
+    assert answer.json["verdict"] == verdict, answer.out
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("factor", "verdict"), [(2, "bit_exact"), (3, "wrong")])
+def test_a_reference_gets_records_as_bytes(factor: int, verdict: str, tmp_path: Path):
+    kernel, reference = tmp_path / "kernel.py", tmp_path / "reference.py"
+    kernel.write_text(RECORDS, encoding="utf-8")
+    reference.write_text(
+        "import torch\n\n\ndef scaled(kv):\n    out = kv.clone()\n"
+        f"    scale = kv[:, 16:20].reshape(-1).clone().view(torch.float32) * {factor}\n"
+        "    scale = torch.where(scale.isnan(), torch.nan, scale)\n"
+        "    out[:, 16:20] = scale.view(torch.uint8).reshape(-1, 4)\n    return out\n",
+        encoding="utf-8",
+    )
+    answer = agentkern("verify", str(kernel), "--reference", f"{reference}:scaled", "--json")
     assert answer.json["verdict"] == verdict, answer.out

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from agentkern.compiler.abi import TensorParam
+from agentkern.compiler.ir.records import Field, Record, layout_of
 from agentkern.compiler.ir.reference_formats import STORAGE, decode
 from agentkern.dsl.dtypes import DTYPES
-from agentkern.tools.inputs import KINDS, digest, generate, raw_bits
+from agentkern.tools.inputs import KINDS, digest, generate, generate_for, raw_bits
 
 PINNED = {
     "random": "bc8d4998b684765e19bc6b9d30db4da148399be7b9fcddf00cb832ae6cfb4d13",
@@ -56,3 +58,17 @@ def test_special_inputs_hold_nan_infinity_zero_and_denormals_but_not_in_every_ro
     assert not np.isnan(values[1:4]).any()
     assert (np.abs(values[2]) < 2.0**-126).all()
     assert np.signbit(values[2][values[2] == 0]).any()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_each_field_of_a_record_has_values_of_its_own_dtype(rows: int) -> None:
+    inner = Record("INNER", (Field("half", DTYPES["f16"], (3,)), Field("flag", DTYPES["bool"])))
+    record = Record("OUTER", (Field("tag", DTYPES["u8"]), Field("items", inner, (2,)), Field("sum", DTYPES["f32"])))
+    param = TensorParam("kv", DTYPES["u8"], (rows, 19), "in", layout_of(record))
+    made = generate_for("special", param, (rows, 19), 3)
+    packed = np.dtype([("tag", "u1"), ("items", [("half", "<u2", 3), ("flag", "u1")], 2), ("sum", "<f4")])
+    assert packed.itemsize == 19
+    found = made.view(packed).reshape(rows) if rows else np.empty(0, packed)
+    want = generate("special", DTYPES["f16"], (rows, 2, 3), 3, "kv.items.half")
+    assert np.array_equal(found["items"]["half"], want.view(np.uint16))
+    assert found["sum"].tobytes() == generate("special", DTYPES["f32"], (rows,), 3, "kv.sum").tobytes()

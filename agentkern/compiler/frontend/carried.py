@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from agentkern.compiler.frontend.conversion import broadcast, is_compile_time, weak_tile
 from agentkern.compiler.frontend.lowering import Lowering, RegionState
 from agentkern.compiler.frontend.source import Located
-from agentkern.compiler.frontend.values import POISON, FrontValue, Number, Poison, Tile, Tuple, describe, type_text
+from agentkern.compiler.frontend.values import (
+    POISON,
+    FrontValue,
+    Number,
+    Poison,
+    RecordTile,
+    Tile,
+    Tuple,
+    describe,
+    type_text,
+)
 from agentkern.compiler.ir.core import Builder, Op, Value
 
 
@@ -43,7 +53,7 @@ def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
 
 
 def _leaves(value: FrontValue) -> Iterator[FrontValue]:
-    if isinstance(value, Tuple):
+    if isinstance(value, Tuple | RecordTile):
         for item in value.items:
             yield from _leaves(item)
     else:
@@ -64,7 +74,7 @@ def carried_names(lw: Lowering, names: Sequence[str]) -> tuple[Carried, ...]:
 
 
 def tiles_of(value: FrontValue) -> tuple[Tile, ...]:
-    """The tiles of a value that is one, or a tuple of nothing else; none of other values."""
+    """The tiles of a value that is one, or a tuple or record of nothing else; none of other values."""
     tiles = [leaf for leaf in _leaves(value) if isinstance(leaf, Tile) and not leaf.weak]
     return tuple(tiles) if len(tiles) == sum(1 for _ in _leaves(value)) else ()
 
@@ -73,6 +83,8 @@ def rebuilt(value: FrontValue, tiles: Iterator[Value]) -> FrontValue:
     """A carried value with other tiles in the places of its own."""
     if isinstance(value, Tuple):
         return Tuple(tuple(rebuilt(item, tiles) for item in value.items))
+    if isinstance(value, RecordTile):
+        return RecordTile(value.record, tuple(rebuilt(item, tiles) for item in value.items))
     return Tile(next(tiles))
 
 
@@ -134,6 +146,10 @@ def _one_at_a_time(lw: Lowering, before: FrontValue, after: FrontValue) -> str |
 def _match(lw: Lowering, before: FrontValue, after: FrontValue, node: Located, found: list[Value]) -> bool:
     if isinstance(before, Tuple):
         if not isinstance(after, Tuple) or len(after.items) != len(before.items):
+            return False
+        return all(_match(lw, a, b, node, found) for a, b in zip(before.items, after.items, strict=True))
+    if isinstance(before, RecordTile):
+        if not isinstance(after, RecordTile) or after.record != before.record:
             return False
         return all(_match(lw, a, b, node, found) for a, b in zip(before.items, after.items, strict=True))
     assert isinstance(before, Tile)

@@ -13,6 +13,7 @@ from agentkern.compiler.frontend.values import (
     Extent,
     FrontValue,
     Number,
+    RecordTile,
     Tensor,
     Tile,
     describe,
@@ -128,6 +129,9 @@ def operand(lw: Lowering, value: FrontValue, node: ast.expr, operation: str) -> 
             lw.fail("AK217", node, name=value.name, instead=instead, fixes=fixes)
         case Number() | Extent() | Tile():
             return value
+        case RecordTile(record):
+            hint = f"read a field: `{lw.source.text_of(node)}.{record.fields[0].name}`"
+            lw.fail("AK223", node, what=describe(value), operation=operation, hint_text=hint)
         case _:
             lw.fail(
                 "AK223", node, what=describe(value), operation=operation, hint_text="operands are tiles and numbers"

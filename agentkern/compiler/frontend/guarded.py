@@ -23,6 +23,9 @@ from agentkern.compiler.frontend.conversion import (
 )
 from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.lowering import I64, Lowering
+from agentkern.compiler.frontend.record_stores import part_written, record_target, store_part
+from agentkern.compiler.frontend.record_types import declare_record
+from agentkern.compiler.frontend.records import Guard, Rows, read_records, rows_read
 from agentkern.compiler.frontend.requirements import require
 from agentkern.compiler.frontend.selection import Selection
 from agentkern.compiler.frontend.subscripts import Effect, read, readable, reshaped, writable, write
@@ -32,6 +35,8 @@ from agentkern.compiler.frontend.values import (
     FrontValue,
     Nothing,
     Number,
+    Records,
+    RecordTile,
     Tensor,
     TensorList,
     Tile,
@@ -51,14 +56,14 @@ STORE = form("ak.store(y[...], value, where=None, distinct=False)")
 Arguments = dict[str, Argument]
 
 
-def _tensor(lw: Lowering, name: str, form_: Form, node: ast.Call) -> tuple[Tensor, ast.Subscript]:
+def _tensor(lw: Lowering, name: str, form_: Form, node: ast.Call) -> tuple[Tensor | Records, ast.Subscript]:
     """The tensor and the subscript that a call names first. Errors: AK122."""
     first = node.args[0] if node.args else None
     if isinstance(first, ast.Subscript):
         value = place(lw, first.value)
         if isinstance(value, TensorList):
             list_item(lw, value, first)
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor | Records):
             return value, first
     reason = "the first argument is a tensor's subscript"
     lw.fail("AK122", first or node, name=name, reason=reason, form=form_.text)
@@ -104,6 +109,8 @@ def _load(lw: Lowering, node: ast.Call) -> FrontValue:
     """`ak.load`: read where the condition holds, or where the positions are inside. Errors: AK122, AK206, AK207."""
     tensor, subscript = _tensor(lw, "ak.load", LOAD, node)
     arguments = _bound(lw, "ak.load", LOAD, node)
+    if isinstance(tensor, Records):
+        return _load_records(lw, rows_read(lw, tensor, subscript), arguments)
     selection = readable(lw, tensor, subscript)
     mask = mask_argument(lw, "ak.load", arguments, selection.shape)
     fill = _given(arguments, "fill")
@@ -115,6 +122,18 @@ def _load(lw: Lowering, node: ast.Call) -> FrontValue:
         if fill is not None and not _is_zero(fill.value):
             extra["filled"] = _fill(lw, tensor, fill).value
     return read(lw, tensor, selection, subscript, extra)
+
+
+def _load_records(lw: Lowering, rows: Rows, arguments: Arguments) -> RecordTile:
+    mask = mask_argument(lw, "ak.load", arguments, rows.shape)
+    fill = _given(arguments, "fill")
+    if fill is not None and not isinstance(fill.value, Number):
+        hint = "records are filled with a number, which every field takes; pick per field with `ak.where`"
+        lw.fail("AK223", fill.node, what=describe(fill.value), operation="ak.load", hint_text=hint)
+    if mask is None and fill is not None:
+        mask = _inside(lw, rows.records.tensor, rows.selection, rows.node)
+    number = fill.value if fill is not None and isinstance(fill.value, Number) else None
+    return read_records(lw, rows, Guard(mask, number))
 
 
 def _is_zero(value: FrontValue) -> bool:
@@ -178,7 +197,16 @@ def _in_range(lw: Lowering, index: Tile, extent: int | Dim, node: ast.expr) -> T
 
 def _store(lw: Lowering, node: ast.Call) -> FrontValue:
     """`ak.store`: write where the condition holds. Errors: AK122, AK206, AK207 and those of a store."""
+    target = record_target(lw, node.args[0]) if node.args else None
+    if target is not None:
+        part = part_written(lw, target)
+        arguments = _bound(lw, "ak.store", STORE, node)
+        mask = mask_argument(lw, "ak.store", arguments, part.rows.shape)
+        attrs = {"distinct": True} if _flag(lw, "ak.store", arguments, "distinct") else {}
+        store_part(lw, part, arguments["value"], Effect("store", mask, attrs))
+        return NOTHING
     tensor, subscript = _tensor(lw, "ak.store", STORE, node)
+    assert isinstance(tensor, Tensor)
     selection = writable(lw, tensor, subscript)
     arguments = _bound(lw, "ak.store", STORE, node)
     mask = mask_argument(lw, "ak.store", arguments, selection.shape)
@@ -194,6 +222,13 @@ def _atomic(kind: str) -> Callable[[Lowering, ast.Call], FrontValue]:
     def rule(lw: Lowering, node: ast.Call) -> FrontValue:
         """Combine a value with elements of a tensor, in any order. Errors: AK122, AK206, AK207, AK320."""
         tensor, subscript = _tensor(lw, name, words, node)
+        if isinstance(tensor, Records):
+            lw.fail(
+                "AK601",
+                node,
+                name=f"{name}` of records `{tensor.name}",
+                instead="keep counters in a tensor of their own",
+            )
         dtype = tensor.type.dtype
         if not dtype.is_integer or dtype.bits < ATOMIC_BITS:
             lw.fail("AK320", node, name=name, dtype=dtype.name, reason=_no_atomic(dtype))
@@ -226,5 +261,6 @@ ACCESSES: Mapping[str, Callable[[Lowering, ast.Call], FrontValue]] = {
     "load": _load,
     "store": _store,
     "require": require,
+    "Record": declare_record,
     **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "max", "min")},
 }

@@ -6,11 +6,11 @@ import ast
 
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.tuples import tuple_item
-from agentkern.compiler.frontend.values import BlockVar, Extent, FrontValue, Tensor, TensorList, Tile
+from agentkern.compiler.frontend.values import BlockVar, Extent, FrontValue, Records, Tensor, TensorList, Tile
 from agentkern.compiler.ir import dims
 
 
-def list_items(lw: Lowering, tensors: TensorList, node: ast.expr) -> tuple[Tensor, ...]:
+def list_items(lw: Lowering, tensors: TensorList, node: ast.expr) -> tuple[Tensor | Records, ...]:
     """The tensors of a list. Errors: AK803 while their number is open."""
     if not isinstance(tensors.extent, int):
         lw.fail("AK803", node, name=dims.symbols(tensors.extent)[0])

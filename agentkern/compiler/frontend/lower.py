@@ -13,6 +13,7 @@ from agentkern.compiler.frontend.habits import habit_warnings
 from agentkern.compiler.frontend.lowering import MAX_OPERATIONS, Lowering, TooLarge
 from agentkern.compiler.frontend.module import read_module
 from agentkern.compiler.frontend.names import why_not_kernel
+from agentkern.compiler.frontend.records import without_unused
 from agentkern.compiler.frontend.signature import Signature, read_signature
 from agentkern.compiler.frontend.sinking import grids_of
 from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
@@ -138,7 +139,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     statics = tuple(
         (name, lw.dim_values[name]) for name, info in lw.sizes.items() if info.static and name in lw.dim_values
     )
-    ops = grids_of(lw.builder.ops)
+    ops = grids_of(without_unused(lw.builder.ops, lw.unused_allowed) if lw.unused_allowed else lw.builder.ops)
     if not lw.diagnostics:
         lw.diagnostics += habit_warnings(lw, ops)
     return Kernel(
@@ -154,6 +155,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
             "settings": tuple(signature.settings),
             **({"promises": tuple(signature.promises)} if signature.promises else {}),
             **({"lists": tuple(signature.lists)} if signature.lists else {}),
+            **({"records": tuple(signature.records)} if signature.records else {}),
         },
     )
 

@@ -151,6 +151,8 @@ class Lowering:
         self.elements: ElementState | None = None
         # Subscripts that stand for a part of a tensor, because another one stands behind them.
         self.places: set[ast.expr] = set()
+        # Operations, by identity, that nothing is lost with where nobody uses what they give.
+        self.unused_allowed: set[int] = set()
 
     # Diagnostics
 
@@ -238,7 +240,7 @@ class Lowering:
                 for region in self.regions:
                     if name not in region.bound:
                         region.read.add(name)
-                if isinstance(value, Extent):
+                if isinstance(value, Extent) and not self.in_module:
                     self.use_sizes(value.extent)
                 return value
         if name in self.deferred:

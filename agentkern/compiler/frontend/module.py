@@ -6,6 +6,7 @@ import ast
 
 from agentkern.compiler.frontend.expressions import PUBLIC, public_value
 from agentkern.compiler.frontend.lowering import Lowering, Rejected
+from agentkern.compiler.frontend.record_types import UNNAMED
 from agentkern.compiler.frontend.values import (
     POISON,
     Extent,
@@ -16,12 +17,14 @@ from agentkern.compiler.frontend.values import (
     Number,
     Poison,
     PythonName,
+    RecordName,
     Text,
     Tile,
     Tuple,
     TypeName,
     describe,
 )
+from agentkern.compiler.ir.records import Record
 from agentkern.diagnostics import error
 
 PACKAGE = "agentkern"
@@ -131,6 +134,10 @@ def _bind(lw: Lowering, target: ast.Name, node: ast.expr, value: FrontValue) -> 
     match value:
         case Number() | Extent() | Text() | TypeName() | Nothing() | Poison():
             lw.bind(target.id, value)
+        case RecordName(record):
+            # the first name is the record's own
+            named = Record(target.id, record.fields) if record.name == UNNAMED else record
+            lw.bind(target.id, RecordName(named))
         case Tuple(items) if all(isinstance(item, Number | Extent | Text | TypeName) for item in items):
             lw.bind(target.id, value)
         case Tile():

@@ -26,6 +26,7 @@ from agentkern.compiler.frontend.values import (
 )
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.records import layout_of, record_row
 from agentkern.compiler.ir.types import Access, TileType
 from agentkern.dsl.dtypes import DType
 
@@ -47,6 +48,7 @@ class Signature:
     settings: list[tuple[str, Scalar]] = field(default_factory=list)
     outputs: dict[str, tuple[ast.arg, Access]] = field(default_factory=dict)
     lists: list[ListRow] = field(default_factory=list[ListRow])
+    records: list[Row] = field(default_factory=list[Row])
     setting_names: list[str] = field(default_factory=list)
     optional: list[str] = field(default_factory=list)
     names: dict[str, FrontValue] = field(default_factory=dict)
@@ -158,6 +160,9 @@ def _in_memory(
         written = [tensor for tensor in found.params if tensor.type.access != "in"]
         signature.outputs.update({tensor.name: (argument, tensor.type.access) for tensor in written})
     signature.promises += [promise_row(lw, tensor, call) for tensor in found.params for call in found.promises]
+    if found.record is not None:
+        layout = layout_of(found.record)
+        signature.records += [record_row(tensor.name, layout) for tensor in found.params]
 
 
 def _present(lw: Lowering, signature: Signature, argument: ast.arg, settings: Mapping[str, Scalar]) -> ast.arg | None:

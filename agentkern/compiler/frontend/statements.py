@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from agentkern.compiler.frontend.arguments import Argument
 from agentkern.compiler.frontend.choices import condition_of, lower_if
 from agentkern.compiler.frontend.elements import assign_element
 from agentkern.compiler.frontend.expressions import condition
@@ -12,6 +13,7 @@ from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.loops import handle_for
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected, Returned, StatementHandler
 from agentkern.compiler.frontend.operators import operate
+from agentkern.compiler.frontend.record_stores import part_written, record_target, store_part
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.subscripts import store
 from agentkern.compiler.frontend.values import (
@@ -20,6 +22,7 @@ from agentkern.compiler.frontend.values import (
     FrontValue,
     Nothing,
     Poison,
+    Records,
     Tensor,
     TensorList,
     Tile,
@@ -47,11 +50,20 @@ def _bind_target(lw: Lowering, target: ast.expr, value: FrontValue, value_node: 
         case ast.Tuple() | ast.List():
             _unpack(lw, target, value, value_node)
         case ast.Attribute():
-            lw.fail(
-                "AK105", target, what="an assignment to an attribute", instead="assign to a name or store to a tensor"
-            )
+            _store_record(lw, target, value, value_node)
         case _:
             lw.fail("AK105", target, what="this assignment", instead="assign to names, or store: `out[...] = value`")
+
+
+def _store_record(lw: Lowering, target: ast.Attribute | ast.Subscript, value: FrontValue, value_node: ast.expr) -> None:
+    """`out[t].nope = v`, `out[t] = record`. Errors: AK105, AK204, AK601 and those of a store."""
+    found = record_target(lw, target)
+    if found is None:
+        instead = "assign to a name or store to a tensor"
+        lw.fail("AK105", target, what="an assignment to an attribute", instead=instead)
+    _note_mentioned(lw, target)
+    if not isinstance(value, Poison):
+        store_part(lw, part_written(lw, found), Argument(value, value_node))
 
 
 def _unpack(lw: Lowering, target: ast.Tuple | ast.List, value: FrontValue, value_node: ast.expr) -> None:
@@ -92,6 +104,8 @@ def _store(lw: Lowering, target: ast.Subscript, value: FrontValue, value_node: a
             store(lw, tensor, target, value, value_node)
         case Poison():
             _note_mentioned(lw, target)
+        case Records():
+            _store_record(lw, target, value, value_node)
         case TensorList() as tensors:
             _note_mentioned(lw, target)
             list_item(lw, tensors, target)
@@ -110,7 +124,7 @@ def _note_mentioned(lw: Lowering, node: ast.AST) -> None:
     """Count the tensors that a rejected store names as written: no second error follows."""
     values = [lw.lookup(child.id) for child in ast.walk(node) if isinstance(child, ast.Name)]
     if lw.grid is not None:
-        lw.grid.writes.update(value.name for value in values if isinstance(value, Tensor))
+        lw.grid.writes.update(value.name for value in values if isinstance(value, Tensor | Records))
         lw.grid.writes.update(item.name for value in values if isinstance(value, TensorList) for item in value.items)
 
 
@@ -142,8 +156,11 @@ def _augmented(lw: Lowering, node: ast.stmt) -> None:
         load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
         _store(lw, node.target, _result(lw, node, load), node.value)
         return
-    if not isinstance(node.target, ast.Name):
-        lw.fail("AK105", node.target, what="this assignment", instead="assign to a name")
+    if isinstance(node.target, ast.Attribute):
+        load = ast.copy_location(ast.Attribute(node.target.value, node.target.attr, ast.Load()), node.target)
+        is_record = record_target(lw, node.target) is not None
+        _store_record(lw, node.target, _result(lw, node, load) if is_record else POISON, node.value)
+        return
     load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     _rebind(lw, node.target, _result(lw, node, load))
 

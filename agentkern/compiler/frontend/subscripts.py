@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from agentkern.compiler.frontend.arguments import Argument
 from agentkern.compiler.frontend.conversion import (
@@ -26,12 +27,15 @@ from agentkern.compiler.frontend.entries import Entry, entries
 from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.positions import at_places, is_place
+from agentkern.compiler.frontend.records import read_records, rows_read
 from agentkern.compiler.frontend.selection import Selection, select
 from agentkern.compiler.frontend.tuples import tuple_item
 from agentkern.compiler.frontend.values import (
     Extent,
     FrontValue,
     Number,
+    Records,
+    RecordTile,
     Tensor,
     TensorList,
     Text,
@@ -47,6 +51,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
+from agentkern.dsl.dtypes import DType
 
 
 def load(lw: Lowering, tensor: Tensor, node: ast.Subscript) -> Tile:
@@ -110,11 +115,11 @@ def write(
 ) -> None:
     """Emit a store, or an operation like it."""
     value, value_node, mask = stored.value, stored.node, effect.mask
-    tile = _stored_value(lw, tensor, value, value_node)
+    tile = stored_value(lw, tensor.name, tensor.type.dtype, value, value_node)
     shape = broadcast_shape([tile.shape, selection.shape])
     if isinstance(shape, Mismatch) or shape != selection.shape:
         reason = shape.reason if isinstance(shape, Mismatch) else "the value is larger"
-        _wrong_shape(lw, list(selection.entries), tile, selection.shape, node, reason)
+        wrong_shape(lw, list(selection.entries), tile, selection.shape, node, reason)
     tile = broadcast(lw, tile, selection.shape, value_node)
     if selection.stored != selection.shape:
         tile = reshaped(lw, tile, selection.stored, value_node)
@@ -127,8 +132,8 @@ def write(
     lw.builder.emit(effect.operation, operands, (), {"index": index, **masked, **effect.attrs, **tensor.attrs})
 
 
-def _stored_value(lw: Lowering, tensor: Tensor, value: FrontValue, node: ast.expr) -> Tile:
-    dtype = tensor.type.dtype
+def stored_value(lw: Lowering, name: str, dtype: DType, value: FrontValue, node: ast.expr) -> Tile:
+    """A value that is stored, in the dtype of its place. Errors: AK210, AK223, AK501, AK502."""
     found = operand(lw, value, node, "a store")
     if is_compile_time(found):
         return weak_tile(lw, found, dtype, node)
@@ -136,11 +141,14 @@ def _stored_value(lw: Lowering, tensor: Tensor, value: FrontValue, node: ast.exp
     assert isinstance(tile, Tile)
     if joined(tile.dtype, dtype) is not dtype:
         fixes = fix_cast(lw, node, dtype)
-        lw.fail("AK210", node, got=tile.dtype.name, name=tensor.name, expected=dtype.name, fixes=fixes)
+        lw.fail("AK210", node, got=tile.dtype.name, name=name, expected=dtype.name, fixes=fixes)
     return cast(lw, tile, dtype, node)
 
 
-def _wrong_shape(lw: Lowering, found: list[Entry], tile: Tile, wanted: Shape, node: ast.Subscript, reason: str) -> None:
+def wrong_shape(
+    lw: Lowering, found: list[Entry], tile: Tile, wanted: Shape, node: ast.Subscript, reason: str
+) -> NoReturn:
+    """Reject a store of another shape. Errors: AK211, AK407, AK803."""
     waiting = lw.open_division((*tile.shape, *wanted))
     if waiting is not None:
         lw.fail("AK803", node, name=waiting)
@@ -262,6 +270,11 @@ def handle_subscript(lw: Lowering, node: ast.expr) -> FrontValue:
             return tuple_item(lw, items, node)
         case TensorList() as tensors:
             return list_item(lw, tensors, node)
+        case Records() as records:
+            return read_records(lw, rows_read(lw, records, node))
+        case RecordTile(record):
+            hint = f"subscript a field: `.{record.fields[0].name}[...]`"
+            lw.fail("AK223", node.value, what=f"a record `{record.name}`", operation="[...]", hint_text=hint)
         case other:
             hint = "tensors and tiles have subscripts"
             if isinstance(other, Text):

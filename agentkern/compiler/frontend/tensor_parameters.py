@@ -14,6 +14,8 @@ from agentkern.compiler.frontend.values import (
     FrontValue,
     Function,
     Number,
+    RecordName,
+    Records,
     Tensor,
     TensorList,
     Tile,
@@ -25,8 +27,10 @@ from agentkern.compiler.frontend.values import (
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import SizeInfo, Value
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.records import Record
 from agentkern.compiler.ir.types import Access, TensorType
 from agentkern.diagnostics import Edit, Fix
+from agentkern.dsl.dtypes import DTYPES
 
 ACCESS: dict[str, Access] = {"In": "in", "Out": "out", "InOut": "inout"}
 LIST_HINT = "write `ak.List[ak.In[ak.f32, T, H], L]`"
@@ -41,10 +45,11 @@ class TensorParameter:
     A list whose length is open stands in `params` as its first tensor.
     """
 
-    value: Tensor | TensorList
+    value: Tensor | Records | TensorList
     params: tuple[Tensor, ...]
     promises: tuple[ast.Call, ...]
     access: Access
+    record: Record | None = None
 
 
 def tensor_parameter(
@@ -52,8 +57,10 @@ def tensor_parameter(
 ) -> TensorParameter:
     """Read `ak.In[...]` or `ak.List[ak.In[...], L]`. Errors: AK203, AK213, AK215."""
     if lw.need_one(annotation.value) != Function("List"):
-        tensor = Tensor(Value(_type(lw, node, name, annotation), name), name)
-        return TensorParameter(tensor, (tensor,), promises, tensor.type.access)
+        type_, record = _type(lw, node, name, annotation)
+        tensor = Tensor(Value(type_, name), name)
+        _check_promises(lw, name, record, promises)
+        return TensorParameter(_named(tensor, record), (tensor,), promises, type_.access, record)
     if promises:
         reason = "the tensor in a list makes promises, not the list"
         lw.fail("AK213", promises[0], name=name, reason=reason, hint="write them behind `ak.In[...]`")
@@ -62,12 +69,26 @@ def tensor_parameter(
     if not isinstance(inner, ast.Subscript) or lw.need_one(inner.value) == Function("List"):
         reason = "a list holds tensors, and says how many"
         lw.fail("AK213", annotation, name=name, reason=reason, hint=LIST_HINT)
-    type_ = _type(lw, node, name, inner)
+    type_, record = _type(lw, node, name, inner)
+    _check_promises(lw, name, record, promises)
     count = _count(lw, node, name, items[1])
     n_shown = count if isinstance(count, int) else 1
     shown = tuple(Tensor(Value(type_, entry), entry) for entry in (f"{name}[{k}]" for k in range(n_shown)))
-    found = TensorList(name, count, shown if isinstance(count, int) else ())
-    return TensorParameter(found, shown, promises, type_.access)
+    items = tuple(_named(tensor, record) for tensor in shown) if isinstance(count, int) else ()
+    return TensorParameter(TensorList(name, count, items), shown, promises, type_.access, record)
+
+
+def _named(tensor: Tensor, record: Record | None) -> Tensor | Records:
+    return tensor if record is None else Records(tensor, record)
+
+
+def _check_promises(lw: Lowering, name: str, record: Record | None, promises: tuple[ast.Call, ...]) -> None:
+    """Records promise nothing about values."""
+    for call in promises if record is not None else ():
+        if isinstance(call.func, ast.Attribute) and call.func.attr != "partial":
+            lw.fail(
+                "AK213", call, name=name, reason=f"`.{call.func.attr}(...)` is a promise about integers, not records"
+            )
 
 
 def _count(lw: Lowering, node: ast.FunctionDef, name: str, item: ast.expr) -> int | Dim:
@@ -85,13 +106,16 @@ def _count(lw: Lowering, node: ast.FunctionDef, name: str, item: ast.expr) -> in
     return count
 
 
-def _type(lw: Lowering, node: ast.FunctionDef, name: str, annotation: ast.Subscript) -> TensorType:
+def _type(
+    lw: Lowering, node: ast.FunctionDef, name: str, annotation: ast.Subscript
+) -> tuple[TensorType, Record | None]:
+    """A tensor's type; of records, the type of their bytes, and the record."""
     access = lw.need_one(annotation.value)
     if not isinstance(access, Function) or access.name not in ACCESS:
         lw.fail("AK213", annotation, name=name, reason=f"{describe(access)} is not `ak.In`, `ak.Out` or `ak.InOut`")
     items = list(annotation.slice.elts) if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
     dtype = lw.need_one(items[0]) if items else None
-    if not isinstance(dtype, TypeName):
+    if not isinstance(dtype, TypeName | RecordName):
         at = items[0] if items else annotation
         reason = "a dtype comes first" if dtype is None else f"a dtype comes first, not {describe(dtype)}"
         lw.fail("AK213", at, name=name, reason=reason)
@@ -99,7 +123,10 @@ def _type(lw: Lowering, node: ast.FunctionDef, name: str, annotation: ast.Subscr
     shape = tuple(_extent(lw, item, value) for item, value in zip(items[1:], lw.need(*items[1:]), strict=True))
     for extent in shape:
         lw.use_sizes(extent)
-    return TensorType(dtype.dtype, shape, ACCESS[access.name])
+    if isinstance(dtype, TypeName):
+        return TensorType(dtype.dtype, shape, ACCESS[access.name]), None
+    lw.use_sizes(dtype.record.nbytes)
+    return TensorType(DTYPES["u8"], (*shape, dtype.record.nbytes), ACCESS[access.name]), dtype.record
 
 
 def _extent(lw: Lowering, node: ast.expr, value: FrontValue) -> int | Dim:

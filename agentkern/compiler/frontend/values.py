@@ -13,6 +13,7 @@ from typing import Literal
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.records import Record
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.ir.views import View, viewed
 from agentkern.dsl.dtypes import DType
@@ -78,12 +79,45 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Records:
+    """A parameter of records: a tensor of bytes whose last axis is one record."""
+
+    tensor: Tensor
+    record: Record
+
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.tensor.name
+
+    @property
+    def shape(self) -> tuple[int | Dim, ...]:
+        """The extents over records."""
+        return self.tensor.type.shape[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTile:
+    """Records that were read: `items` has the value of each field, a tile or records again."""
+
+    record: Record
+    items: tuple[FrontValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordName:
+    """A record that a file defines, as `KV`."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
 class TensorList:
     """A parameter of several tensors of one type; `items` is empty while their number, `extent`, is open."""
 
     name: str
     extent: int | Dim
-    items: tuple[Tensor, ...]
+    items: tuple[Tensor | Records, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +216,7 @@ class Poison:
 
 
 FrontValue = (
+    Records | RecordTile | RecordName |
     Number | Extent | Tile | Tensor | TensorList | BlockVar | Element | TypeName | Function | Module | Tuple | Text
     | Nothing | PythonName | Poison
 )  # fmt: skip
@@ -221,6 +256,10 @@ def describe(value: FrontValue) -> str:
             return f"a tile {type_text(value.type)}" if value.shape else f"a scalar {value.dtype}"
         case TypeName(dtype):
             return f"the dtype `{dtype}`"
+        case RecordTile(record) | RecordName(record):
+            return f"{_KINDS[type(value)]}{record.name}`"
+        case Records():
+            return f"the tensor of records `{value.name}`"
         case Element(name) | Tensor(_, name) | TensorList(name) | BlockVar(_, name) | Function(name) | PythonName(name):
             return f"{_KINDS[type(value)]}{name}`"
         case _:
@@ -228,6 +267,8 @@ def describe(value: FrontValue) -> str:
 
 
 _KINDS: dict[type, str] = {
+    RecordTile: "a record `",
+    RecordName: "the record `",
     Tensor: "tensor `",
     TensorList: "the list of tensors `",
     BlockVar: "block `",

@@ -257,7 +257,7 @@ def _describe(goal: _Goal, values: Mapping[str, int]) -> Mapping[str, object]:
     name = spelled_view(goal.tensor.name or "", goal.tensor.type, goal.frame)
     element = tuple(values[f"@{axis}"] for axis in range(len(extents)))
     return {
-        "text": wording.with_setting(facts, values, f"no store writes `{name}[{wording.listed(element)}]`"),
+        "text": wording.with_setting(facts, values, f"no store writes `{wording.element_text(facts, name, element)}`"),
         "sizes": wording.sizes_of(facts, values),
         "scalars": wording.scalars_of(facts, values),
         "element": list(element),

@@ -259,7 +259,7 @@ def _describe(
     numbers = wording.blocks_of(scope, values)
     others = wording.blocks_of(scope, values, MARK)
     one, two = wording.spelled_blocks(scope, numbers), wording.spelled_blocks(scope, others)
-    place = f"`{first.name}[{wording.listed(element)}]`"
+    place = f"`{wording.element_text(facts, first.name, element)}`"
     if first.writes:
         text = f"({one}) and ({two}) both write {place}"
     elif numbers == others:

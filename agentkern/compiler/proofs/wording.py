@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.records import records_of
 from agentkern.compiler.ir.types import BlockType
 from agentkern.compiler.proofs.violation import number
 
@@ -58,6 +59,15 @@ def with_setting(facts: KernelFacts, values: Mapping[str, int], text: str) -> st
     return f"{given}: {text}" if given else text
 
 
+def element_text(facts: KernelFacts, name: str, element: Sequence[int]) -> str:
+    """`o[3, 7]`; of records the field that holds the byte: `o[3].scale`."""
+    layout = records_of(facts.kernel).get(name)
+    if layout is None or not element:
+        return f"{name}[{listed(element)}]"
+    holding = [leaf.path for leaf in layout.leaves if isinstance(leaf.offset, int) and leaf.offset <= element[-1]]
+    return f"{name}[{listed(element[:-1])}].{holding[-1]}" if holding else f"{name}[{listed(element)}]"
+
+
 def verb(access: Access) -> str:
     """What an access does."""
     return "writes" if access.writes else "reads"
@@ -68,6 +78,6 @@ def on_axis(access: Access, axis: int) -> str:
     return f" of axis {axis}" if len(access.axes) > 1 else ""
 
 
-def listed(numbers: tuple[int, ...]) -> str:
+def listed(numbers: Sequence[int]) -> str:
     """An element's indices as a subscript."""
     return ", ".join(map(str, numbers))
