@@ -143,4 +143,30 @@ def double_addition(x: ak.In[ak.f64, T], y: ak.Out[ak.f64, T]):
 """,
         {"T": 5},
     ),
+    Program(
+        "steps bounded by what a shift gave were not shown to differ",
+        """
+def shifted_bounds(x: ak.In[ak.i32, B], y: ak.Out[ak.f32, B, N, B].partial()):
+    for b in ak.grid(ak.each(B)):
+        v = x[b]
+        w = v >> 1
+        for i in ak.steps(ak.each(ak.maximum(v, 0), ak.minimum(v, N))):
+            for k in ak.steps(ak.clip(w, 0, 3), ak.minimum(w, B), block=8):
+                y[b, i, k] = 1.0
+""",
+        {"B": 3, "N": 2},
+    ),
+    Program(
+        "steps bounded by what a loop gave were not shown to differ",
+        """
+def loop_bounds(x: ak.In[ak.i32, B, N], y: ak.Out[ak.f32, B, N].partial()):
+    for b in ak.grid(ak.each(B)):
+        v = ak.full((), 1, ak.i32)
+        for k in ak.steps(N):
+            v = ak.maximum(v, ak.max(ak.abs(x[b, k]), axis=0))
+        for i in ak.steps(ak.each(ak.clip(v, 0, 3), ak.minimum(v, N))):
+            y[b, i] = 1.0
+""",
+        {"B": 3, "N": 5},
+    ),
 )

@@ -47,9 +47,10 @@ class Required:
 class IndexForms:
     """Forms of index values met so far, with the facts of every symbol that they use.
 
-    `extents` are products that i64 holds, because the caller passes tensors, and the launch counts blocks, of that
-    many. `definitions` are clauses that define a symbol: of each, at least one member is nonnegative. `data` names
-    symbols that stand for what no analysis sees.
+    `values` are what symbols stand for, `fixed` the parameters: the same throughout a launch; `carriers` are loops by
+    what they carry. `extents` are products that i64 holds, because the caller passes tensors, and the launch counts
+    blocks, of that many. `definitions` are clauses that define a symbol: of each, at least one member is nonnegative.
+    `data` names symbols that stand for what no analysis sees.
     """
 
     facts: Facts
@@ -69,13 +70,19 @@ class IndexForms:
     required: tuple[Required, ...] = ()
     unassumed: dict[str, SymbolFact] = field(default_factory=dict[str, SymbolFact])
     ragged: tuple[Ragged, ...] = ()
+    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    fixed: frozenset[Value] = frozenset()
+    carriers: dict[Value, Op] = field(default_factory=dict[Value, Op])
 
     def copy(self) -> IndexForms:
         """An independent copy, for the body of a grid."""
         lists = (dict(self.definitions), list(self.data), list(self.scalars), list(self.derived))
         made = (dict(self.makers), dict(self.origins), self.promises, dict(self.elements), dict(self.loops))
         first = (self.facts, self.extents, self.blocks, dict(self.forms), dict(self.ranges))
-        return IndexForms(*first, *lists, *made, self.required, ragged=self.ragged)
+        found = IndexForms(*first, *lists, *made, self.required, ragged=self.ragged, fixed=self.fixed)
+        found.values.update(self.values)
+        found.carriers.update(self.carriers)
+        return found
 
     def required_of(self, name: str) -> Iterator[Required]:
         """What is required of the elements that a symbol stands for, in terms of that symbol."""
@@ -120,6 +127,7 @@ class IndexForms:
         block = BlockType(parts.type.name, extent, parts.type.block, first)
         self.loops[block.name] = block
         self.facts = self.facts.with_symbols(blocks.block_facts(block, self._rank()))
+        self.carriers.update(dict.fromkeys(parts.args, op))
         for arg in parts.args:
             self.unknown(arg)
         return block
@@ -208,6 +216,7 @@ class IndexForms:
     def _data_symbol(self, value: Value, bounds: IndexRange) -> str:
         name = f"#{len(self.data) + len(self.derived)}"
         fact = SymbolFact(bounds.low, bounds.high, rank=VALUE_RANK + self._rank())
+        self.values[name] = value
         op = self.makers.get(value)
         if op is not None and op.name == "load":
             fact = element_fact(self.promise_of(op), fact, self.facts)
@@ -374,6 +383,7 @@ def parameter_forms(kernel: Kernel, values: Mapping[str, int] | None = None) -> 
     shapes += [tuple(_grid_extents(op)) for op in kernel.body if op.name == "grid"]
     extents = dict.fromkeys(e for shape in shapes for e in shape if isinstance(e, Dim) and _is_product(e))
     forms = IndexForms(Facts.of_sizes(kernel.sizes, values), tuple(extents), promises=lasting_promises(kernel))
+    forms.fixed = frozenset(kernel.params)
     for param in kernel.params:
         forms.scalar_parameter(param)
     return forms

@@ -17,7 +17,8 @@ from agentkern.compiler.analysis.accesses import Access, AxisIndex, Scope, acces
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
-from agentkern.compiler.ir.dims import Atom, Dim, FloorDiv, Symbol
+from agentkern.compiler.ir.dims import Atom, Dim, Symbol
+from agentkern.compiler.proofs.same_values import SameValues
 from agentkern.compiler.proofs.violation import Form, marked_names
 
 MARK = "'"
@@ -66,17 +67,13 @@ class _Meeting:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.facts = scope.forms.facts
-        self.block_of = {n: block.name for block in scope.present for n in blocks.block_facts(block)}
+        self.same = SameValues(scope)
         self.bases = {block.name: block.first for block in scope.present}
-        self.segment_of = {n: each.segment.name for each in scope.forms.ragged for n in each.names}
-        self.varying = {*self.block_of, *scope.forms.data, *scope.forms.derived}
-        self.settled: set[str] = set()
-        self.equal_atoms: set[Atom] = set()
         self.first: Access | None = None
         self.holding: tuple[Facts, Facts] = (self.facts, self.facts)
         for block in scope.present:
             if blocks.has_one(block) or self.facts.at_most(blocks.count(block), 1):
-                self.settled.add(block.name)
+                self.same.settled.add(block.name)
 
     def decide(self, a: Access, b: Access) -> Meeting:
         """Go over the axes until nothing new is learned."""
@@ -95,7 +92,7 @@ class _Meeting:
         return "same block" if self._all_settled() else "open"
 
     def _all_settled(self) -> bool:
-        return all(block.name in self.settled for block in self.scope.blocks)
+        return all(block.name in self.same.settled for block in self.scope.blocks)
 
     def _apart(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Whether two index sets of one axis share nothing, whatever the blocks."""
@@ -130,7 +127,7 @@ class _Meeting:
         common = 0
         for form, sign in ((self.facts.simplify(x), 1), (self.facts.simplify(y), -1)):
             for monomial, coefficient in _terms(form):
-                if any(not self._is_equal(atom) for atom in monomial):
+                if any(not self.same.is_same(atom) for atom in monomial):
                     common = math.gcd(common, coefficient)
                 else:
                     gap = dims.add(gap, _term(monomial, sign * coefficient))
@@ -143,7 +140,7 @@ class _Meeting:
         if self._learn_segment(x, y):
             return True
         if x.kind == "block" and y.kind == "block":
-            same = x.block is not None and x.block == y.block and self._is_equal(x.block.first)
+            same = x.block is not None and x.block == y.block and self.same.is_same(x.block.first)
             return same and x.block is not None and self._new(x.block.name)
         if x.kind == y.kind == "range":
             return (x.low, x.high) == (y.low, y.high) and (self._learn_piece(x) or self._learn_runs(x))
@@ -157,7 +154,7 @@ class _Meeting:
         """A block's indices meet its own `.start` in that block only."""
         whole, single = (x, y) if x.kind == "block" else (y, x)
         block = whole.block
-        if block is None or block.block is None or not self._is_equal(block.first):
+        if block is None or block.block is None or not self.same.is_same(block.first):
             return False
         first = blocks.start(block)
         inside = self.facts.at_most(first, single.low) and self.facts.at_most(single.high, blocks.end(block))
@@ -173,7 +170,7 @@ class _Meeting:
         if "data" in (x.kind, y.kind):
             return False
         for each in self.scope.forms.ragged:
-            if each.segment.name in self.settled or each.end is None:
+            if each.segment.name in self.same.settled or each.end is None:
                 continue
             low, high = each.bounds
             inside = [
@@ -187,38 +184,14 @@ class _Meeting:
     def _learn_runs(self, x: AxisIndex) -> bool:
         """Runs of one length that begin in steps of at least that length share nothing."""
         length = self.facts.simplify(dims.add(x.high, dims.mul(x.low, -1)))
-        moves = any(not self._is_equal(atom) for monomial, _ in _terms(x.low) for atom in monomial)
-        return moves and self._is_equal(length) and self._learn_digits(self.facts.simplify(x.low), length)
+        moves = any(not self.same.is_same(atom) for monomial, _ in _terms(x.low) for atom in monomial)
+        return moves and self.same.is_same(length) and self._learn_digits(self.facts.simplify(x.low), length)
 
     def _new(self, name: str) -> bool:
-        if name in self.settled:
+        if name in self.same.settled:
             return False
-        self.settled.add(name)
+        self.same.settled.add(name)
         return True
-
-    def _is_equal(self, value: Form | Atom) -> bool:
-        """Whether an atom or form has one value in both runs."""
-        if isinstance(value, int) or value in self.equal_atoms:
-            return True
-        if isinstance(value, Symbol):
-            owner = self.block_of.get(value.name, self.segment_of.get(value.name))
-            settled = value.name not in self.varying or owner in self.settled
-            return settled or self._is_same_data(value.name)
-        if isinstance(value, FloorDiv):
-            return self._is_equal(value.numerator) and self._is_equal(value.denominator)
-        return all(self._is_equal(a) for m, _ in value.terms for a in m)
-
-    def _is_same_data(self, name: str) -> bool:
-        """Whether a value has one meaning in both runs: a choice of such, an element of an input at such a place."""
-        cases = self.facts.fact(name).cases
-        if cases:
-            return all(self._is_equal(case) for case in cases)
-        origin = self.scope.forms.origins.get(name)
-        if origin is None or "@" in name or origin.attrs.get("masked"):
-            return False
-        read = access_of(origin, self.scope.forms)
-        scalars = all(index.kind == "scalar" and not index.spread for index in read.axes)
-        return read.type.access == "in" and scalars and all(self._is_equal(index.low) for index in read.axes)
 
     def _learn_digits(self, form: Form, length: Form = 1) -> bool:
         """Equal sums have equal digits, if each factor is larger than what is below it, `length - 1` at least."""
@@ -226,11 +199,11 @@ class _Meeting:
         if not digits or not self._is_mixed_radix(digits, length):
             return False
         for digit in digits:
-            self.equal_atoms.add(digit.atom)
-            if isinstance(digit.atom, Symbol) and digit.atom.name in self.block_of:
-                name = self.block_of[digit.atom.name]
-                if digit.atom.name.endswith(".ordinal") or self._is_equal(self.bases[name]):
-                    self.settled.add(name)
+            self.same.atoms.add(digit.atom)
+            if isinstance(digit.atom, Symbol) and digit.atom.name in self.same.block_of:
+                name = self.same.block_of[digit.atom.name]
+                if digit.atom.name.endswith(".ordinal") or self.same.is_same(self.bases[name]):
+                    self.same.settled.add(name)
             elif isinstance(digit.atom, Symbol):
                 self._learn_distinct(digit.atom.name)
         return True
@@ -265,7 +238,7 @@ class _Meeting:
         if isinstance(form, int):
             return []
         for monomial, coefficient in form.terms:
-            moving = [a for a in monomial if not self._is_equal(a)]
+            moving = [a for a in monomial if not self.same.is_same(a)]
             if not moving:
                 continue
             if len(moving) > 1:

@@ -56,6 +56,62 @@ def test_an_unsafe_loop_is_found(body: str, code: str):
     assert code in codes_of(body)
 
 
+BOUNDS = "x: ak.In[ak.i64, T, N], n: ak.In[ak.i64, T], z: ak.InOut[ak.i64, T], w: ak.i64, out: ak.Out[ak.f32, T, 3, N].partial()"
+STORE = "    for k in ak.steps(ak.maximum(v, 0), ak.minimum(v + 9, N)):\n        out[t, 0, k] = 1.0\n"
+STEP = "    for k in ak.steps(ak.each(ak.maximum(v, 0), ak.minimum(v + 9, N))):\n        out[t, 0, k] = 1.0\n"
+ONE_VALUE = [
+    "    v = z[t] >> 1\n",
+    "    v = (n[t] >> 1) + w\n",
+    "    v = ak.load(n[t + 1], fill=0) & 7\n",
+    "    v = ak.sum(x[t, :], axis=0)\n",
+    "    v = ak.where(n[t] > w, n[t] ^ 1, ak.argmax(ak.concat((x[t, :], n[0:1]), axis=0), axis=0))\n",
+    "    v = ak.full((), 1, ak.i64)\n    for j in ak.steps(N):\n        v = ak.maximum(v, ak.max(x[t, j], axis=0))\n",
+    "    v = n[t]\n    for j in ak.steps(ak.each(N)):\n        v = v >> x[t, j]\n        if v < 3:\n            break\n",
+    "    v = n[t]\n    if v > 3:\n        v = v >> 2\n    v = v | 1\n",
+]
+
+
+def bounded(value: str, store: str) -> list[str]:
+    text = text_of(BOUNDS, EACH + value + store + "    z[t] = 0\n")
+    return [d.code for d in diagnose(prove_kernel(accepted(text)), "kernel.py")]
+
+
+@pytest.mark.parametrize("store", [STORE, STEP], ids=["blocks", "one by one"])
+@pytest.mark.parametrize("value", ONE_VALUE)
+def test_what_a_block_computes_before_a_loop_is_one_value_in_it(value: str, store: str):
+    assert bounded(value, store) == []
+
+
+CARRIED = """\
+    v = n[t]
+    for r in ak.steps(ak.each(3)):
+        for k in ak.steps(ak.each(ak.maximum(v, 0), ak.minimum(v + 9, N))):
+            out[t, {r}, k] = 1.0
+        v = v >> 1
+"""
+
+
+def test_what_a_loop_carries_is_one_value_in_one_step():
+    assert bounded(CARRIED.format(r="r"), "") == []
+    assert bounded(CARRIED.format(r="0"), "") == ["AK304"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "codes"),
+    [
+        ("n[0] & 7", []),
+        ("(n[0] >> w) & 7", []),
+        ("ak.max(n[0:5], axis=0) & 7", []),
+        ("n[t] & 7", ["AK304"]),
+        ("(n[0] >> t) & 7", ["AK304"]),
+    ],
+)
+def test_what_inputs_alone_determine_is_one_value_in_all_blocks(offset: str, codes: list[str]):
+    signature = "n: ak.In[ak.i64, T + 5], w: ak.i64, out: ak.Out[ak.f32, T + 7].partial()"
+    text = text_of(signature, EACH + f"    v = {offset}\n    out[t + v] = 1.0")
+    assert [d.code for d in diagnose(prove_kernel(accepted(text)), "kernel.py")] == codes
+
+
 def test_a_value_that_bounds_a_loop_is_one_value_in_one_block():
     body = (
         GRID
