@@ -161,7 +161,10 @@ def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) ->
     """
     legal = legalise(kernel)
     found: list[tuple[int, Schedule]] = []
-    for schedule in candidate_schedules(legal, variant, CANDIDATES)[1:]:
+    first, *others = candidate_schedules(legal, variant, CANDIDATES)
+    for schedule in others:
+        if _adds_idle_warps(schedule, first):
+            continue
         try:
             placed = place_layouts(stream_rows(legal, schedule), schedule)
         except UnsupportedError:
@@ -170,6 +173,12 @@ def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) ->
     leaner = sorted((pair for pair in found if pair[0] < than), key=lambda pair: -pair[0])
     step = max(len(leaner) // count, 1)
     return tuple(schedule for _, schedule in leaner[step - 1 :: step][:count])
+
+
+def _adds_idle_warps(schedule: Schedule, default: Schedule) -> bool:
+    """Whether a grid gets more warps than the default gives it, and nothing that they could do."""
+    pairs = zip(schedule.grids, default.grids, strict=True)
+    return any(g.warps > d.warps and g.fast_warps <= d.fast_warps and g.tile == d.tile for g, d in pairs)
 
 
 def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from agentkern.compiler.driver import CompileRequest, compile_kernel
+from agentkern.compiler.ir.order import COLUMN_SCAN, ROW_SCAN, ScanOrder
 from agentkern.compiler.ir.reference_formats import decode, encode
 from agentkern.compiler.ir.reference_scans import cummax, cumsum
 from tests.compiler.agreement import HEADER, disagreements
@@ -49,7 +50,7 @@ def k(x: ak.In[ak.{dtype},T,{dim}], o: ak.Out[ak.f32,T,{dim}], s: ak.Out[ak.f32,
 """
 CASES = [
     *((ROWS, d, "H", {"H": h}, {"T": t}) for d, h, t in [
-        ("f32", 1, 1), ("f32", 5, 3), ("bf16", 64, 3), ("f16", 65, 40), ("f32", 300, 3), ("bf16", 4096, 3),
+        ("f32", 1, 1), ("f32", 5, 3), ("bf16", 64, 3), ("bf16", 576, 9), ("bf16", 7168, 3), ("f32", 2048, 5), ("f16", 65, 40), ("f32", 300, 3), ("bf16", 4096, 3),
         ("i32", 577, 2), ("i64", 130, 3), ("u8", 64, 5), ("f32", 8192, 2), ("bf16", 20000, 2)]),
     *((ROWS, d, "N", {}, {"T": 3, "N": n}) for d, n in [
         ("f32", 0), ("f32", 1), ("bf16", 63), ("f32", 129), ("bf16", 9000), ("i16", 20001)]),
@@ -72,37 +73,67 @@ def test_scans_have_the_interpreters_bits(
     assert disagreements(text, statics, sizes, ("random", "special"), 2, simulator_cache) == []
 
 
-def by_hand(row: list[np.float32], *, reverse: bool, exclusive: bool) -> list[np.float32]:
+def by_hand(row: list[np.float32], order: ScanOrder, *, reverse: bool, exclusive: bool) -> list[np.float32]:
     """The order of `order.py`, element by element."""
-    panels = [list(range(k, min(k + 64, len(row)))) for k in range(0, len(row), 64)]
     found, total = [np.float32(0)] * len(row), np.float32(0.0 if exclusive else -0.0)
+    panels = [range(k, k + order.panel_elems) for k in range(0, len(row), order.panel_elems)]
     for panel in reversed(panels) if reverse else panels:
-        own = np.float32(-0.0)
-        for i in reversed(panel) if reverse else panel:
-            before, own = own, np.float32(own + row[i])
-            found[i] = np.float32(total + (before if exclusive else own))
-        total = np.float32(total + own)
+        runs = [panel[k : k + order.run_elems] for k in range(0, len(panel), order.run_elems)]
+        totals = []
+        for run in runs:
+            own = np.float32(-0.0)
+            for i in reversed(run) if reverse else run:
+                value = row[i] if i < len(row) else np.float32(-0.0)
+                before, own = own, np.float32(own + value)
+                if i < len(row):
+                    found[i] = before if exclusive else own
+            totals.append(own)
+        for number, run in enumerate(runs):
+            offset = np.float32(total + before_run(totals, number, reverse=reverse))
+            for i in run[: max(len(row) - run[0], 0)]:
+                found[i] = np.float32(offset + found[i])
+        total = np.float32(total + tree(totals))
+    return found
+
+
+def tree(totals: list[np.float32]) -> np.float32:
+    """The sum of neighbours, of neighbouring pairs, and so on."""
+    while len(totals) > 1:
+        totals = [np.float32(a + b) for a, b in zip(totals[::2], totals[1::2], strict=True)]
+    return totals[0]
+
+
+def before_run(totals: list[np.float32], number: int, *, reverse: bool) -> np.float32:
+    """The sum of the subtrees before a run, the nearest and smallest first."""
+    found, size = np.float32(-0.0), 1
+    while size < len(totals):
+        sibling = (number // size) ^ 1
+        if (sibling > number // size) == reverse:
+            found = np.float32(tree(totals[sibling * size : (sibling + 1) * size]) + found)
+        size *= 2
     return found
 
 
 @pytest.mark.parametrize(
-    ("extent", "reverse", "exclusive"), list(itertools.product((0, 1, 64, 200), (False, True), (False, True)))
+    ("extent", "reverse", "exclusive"), list(itertools.product((0, 1, 9, 64, 200, 700), (False, True), (False, True)))
 )
-def test_sums_run_through_panels_of_64_and_their_totals(extent: int, reverse: bool, exclusive: bool) -> None:
+def test_sums_run_through_panels_and_their_totals(extent: int, reverse: bool, exclusive: bool) -> None:
     x = np.random.default_rng(3).normal(size=extent).astype(np.float32) * 10.0 ** np.arange(extent).astype(np.float32)[
         ::-1
     ].clip(0, 9)
-    found, _ = cumsum("f32", x, 0, None, reverse=reverse, exclusive=exclusive)
-    assert found.tobytes() == np.array(by_hand(list(x), reverse=reverse, exclusive=exclusive), np.float32).tobytes()
+    for order, shape in ((ROW_SCAN, (extent,)), (COLUMN_SCAN, (extent, 1))):
+        found, _ = cumsum("f32", x.reshape(shape), 0, None, reverse=reverse, exclusive=exclusive)
+        wanted = np.array(by_hand(list(x), order, reverse=reverse, exclusive=exclusive), np.float32)
+        assert found.tobytes() == wanted.tobytes()
 
 
 def test_a_scan_in_pieces_is_the_scan_of_the_whole():
-    x = np.random.default_rng(4).normal(size=(2, 200)).astype(np.float32)
+    x = np.random.default_rng(4).normal(size=(2, 700)).astype(np.float32)
     for scan, reverse in itertools.product((cumsum, cummax), (False, True)):
         whole, _ = scan("f32", x, 1, None, reverse=reverse, exclusive=True)
         total, pieces = None, []
-        for start in (128, 0) if reverse else (0, 128):
-            piece, total = scan("f32", x[:, start : min(start + 128, 200)], 1, total, reverse=reverse, exclusive=True)
+        for start in (512, 0) if reverse else (0, 512):
+            piece, total = scan("f32", x[:, start : min(start + 512, 700)], 1, total, reverse=reverse, exclusive=True)
             pieces.append(piece)
         assert np.concatenate(pieces[::-1] if reverse else pieces, 1).tobytes() == whole.tobytes()
 

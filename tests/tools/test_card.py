@@ -1,4 +1,4 @@
-"""The card is short, names every operation as the stubs do, and its kernels are right."""
+"""The card is short, names every operation as the stubs do, and its kernels are right; the page `order` has every row."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from agentkern.dsl import operations
 from agentkern.tools import api
 from agentkern.tools.card import CARD, MOST_TOKENS, n_tokens, operation_table, with_table
+from agentkern.tools.order_page import ORDER_PAGE, with_roundings
 from agentkern.tools.reference import reference
 
 TEXT = CARD.read_text()
@@ -20,6 +21,12 @@ def test_the_card_fits_its_budget():
 
 def test_the_table_is_what_the_stubs_say():
     assert with_table(TEXT) == TEXT
+
+
+def test_the_page_order_has_every_rounding_as_the_module_says():
+    page = ORDER_PAGE.read_text()
+    assert with_roundings(page) == page
+    assert "32 runs' totals as a binary tree" in page
 
 
 @pytest.mark.parametrize("name", ["where", "absmax", "exp", "load", "argmax"])

@@ -1,6 +1,6 @@
 """The fixed order of every reduction that rounds, as data.
 
-Order version 1. An order is a function of the reduced axis's place in the value and of its static
+Order version 2. An order is a function of the reduced axis's place in the value and of its static
 extent class, never of a schedule. This file must not compute anything: the interpreter mirrors it
 in `reference_reductions.py`, the lowering follows it on its own, and tests compare the two.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agentkern.compiler.ir.function_steps import Definition
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 
-ORDER_VERSION = 1
+ORDER_VERSION = 2
 
 FRAGMENT_EXTENT = 256
 """Largest static last-axis extent that is summed as one tree in the accumulator fragment's order."""
@@ -48,14 +48,40 @@ class SumOrder:
         return self.panel_elems // self.partials
 
 
-SCAN_PANEL = 64
-"""Elements of one panel of a scan.
+@dataclass(frozen=True, slots=True)
+class ScanOrder:
+    """How the running values along one axis are added up.
 
-Element i belongs to panel i // 64, in both directions. Inside a panel elements are added one after another from -0.0
-on; the panels' totals are added one after another, from -0.0, or +0.0 where the scan is exclusive; each element takes
-the total before its panel and then its own. A reverse scan goes through both from the end: the panels stay where they
-are, and absent positions count as -0.0.
-"""
+    Element i belongs to panel i // panel_elems, and in it to run (i % panel_elems) // run_elems, in both directions.
+    The elements of a run are added one after another from -0.0 on, which also gives what stands before an element in
+    its run. The totals of a panel's runs are combined as a binary tree over the bits of the run's number, lowest bit
+    first. What stands before a run in its panel begins as -0.0 and, for each bit in that sequence that puts another
+    subtree before it, takes up that subtree's total. The panels' totals are added one after another, from -0.0, or
+    +0.0 where the scan is exclusive. An element is (what is before its panel + what is before its run) + what its run
+    gives. A reverse scan goes through all of it from the end: panels and runs stay where they are, and absent
+    positions count as -0.0.
+    """
+
+    run_elems: int
+    runs: int
+
+    @property
+    def panel_elems(self) -> int:
+        """Elements of one panel."""
+        return self.run_elems * self.runs
+
+
+ROW_SCAN = ScanOrder(run_elems=8, runs=32)
+COLUMN_SCAN = ScanOrder(run_elems=64, runs=1)
+
+
+def scan_order(*, axis_is_last: bool) -> ScanOrder:
+    """Return the order of a scan; `axis_is_last`: it runs along the value's last axis.
+
+    A run sits in a thread's registers. Along the last axis a panel is what a warp reads at once.
+    """
+    return ROW_SCAN if axis_is_last else COLUMN_SCAN
+
 
 LONG_ROW = SumOrder(panel_elems=8192, partials=1024, tree_bits=_ROW_BITS)
 COLUMN = SumOrder(panel_elems=256, partials=32, tree_bits=(0, 1, 2, 3, 4))
@@ -91,13 +117,20 @@ def _function_rule(definition: Definition) -> str:
 
 
 ROUNDING_ROWS: tuple[RoundingRow, ...] = (
-    RoundingRow("sum", "fixed order of this module; identity -0.0; no elements: +0.0"),
+    RoundingRow(
+        "sum",
+        "last axis of at most 256: a tree over the bits 0, 3, 4, 5, 6, 7, 1, 2 of the index; longer or run-time: "
+        "panels of 8192, each 1024 partials of elements 1024 apart in ascending order, then a tree over the bits 0, 1, "
+        "2, 8, 9, 3, 4, 5, 6, 7 of the partial's index; other axes: panels of 256, each 32 partials, bits 0 to 4; "
+        "panels pairwise as a binary counter; identity -0.0; no elements: +0.0",
+    ),
     RoundingRow("prod", "as sum, with products and identity 1.0"),
     RoundingRow("mean", "sum / n in the accumulation type, n rounded to it, one IEEE division"),
     RoundingRow(
         "cumsum",
-        "panels of 64 in ascending order, panel totals in ascending order, then total + own; reverse: descending; "
-        "exclusive: a +0.0 stands before the totals",
+        "last axis: runs of 8 in ascending order, 32 runs' totals as a binary tree, these panels' totals in ascending "
+        "order; other axes: runs of 64, each a panel; then (before panel + before run) + own; reverse: descending; "
+        "exclusive: a +0.0 stands before the panels",
     ),
     RoundingRow("dot (f32, f64)", "fma in ascending contracted index, from `acc` or the first product"),
     RoundingRow("einsum", "fma in ascending contracted index, from `acc` or the first product"),

@@ -6,7 +6,7 @@ piece a whole number of panels. None at the start.
 
 import numpy as np
 
-from agentkern.compiler.ir.order import SCAN_PANEL
+from agentkern.compiler.ir.order import ScanOrder, scan_order
 from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, as_storage, canonical_nan, decode, encode
 from agentkern.dsl.dtypes import DTYPES
 
@@ -24,31 +24,48 @@ def cumsum(dtype: str, x: Raw, axis: int, before: Raw | None, *, reverse: bool, 
         return _back(found[..., : raw.shape[-1]].astype(storage), axis, reverse), total.astype(storage)
     values = decode(dtype, raw)
     start = np.full(values.shape[:-1], 0.0 if exclusive else -0.0, values.dtype) if before is None else before
-    found, total = _panels(values, start, reverse=reverse, exclusive=exclusive)
+    order = scan_order(axis_is_last=axis % max(np.ndim(x), 1) == np.ndim(x) - 1)
+    found, total = _panels(values, start, order, reverse=reverse, exclusive=exclusive)
     return encode(dtype, _back(found, axis, reverse)), total
 
 
-def _panels(values: Raw, start: Raw, *, reverse: bool, exclusive: bool) -> tuple[Raw, Raw]:
+def _panels(values: Raw, start: Raw, order: ScanOrder, *, reverse: bool, exclusive: bool) -> tuple[Raw, Raw]:
     """Panels are cut from the axis' first position in both directions; absent positions are -0.0."""
     extent = values.shape[-1]
-    absent = -extent % SCAN_PANEL
+    absent = -extent % order.panel_elems
     ends = [(0, 0)] * (values.ndim - 1)
     # in reverse order the positions that are missing from the last panel come first
     padded = np.pad(values, [*ends, (absent, 0) if reverse else (0, absent)], constant_values=-0.0)
-    panels = padded.reshape((*values.shape[:-1], -1, SCAN_PANEL))
+    panels = padded.reshape((*values.shape[:-1], -1, order.runs, order.run_elems))
     inside = np.empty_like(panels)
     running = np.full(panels.shape[:-1], -0.0, values.dtype)
     with np.errstate(all="ignore"):
-        for step in range(SCAN_PANEL):
+        for step in range(order.run_elems):
             after = np.asarray(running + panels[..., step])
             inside[..., step] = running if exclusive else after
             running = after
+        before, panel_totals = _tree(running)
         total = start
-        for panel in range(panels.shape[-2]):
-            inside[..., panel, :] = total[..., None] + inside[..., panel, :]
-            total = np.asarray(total + running[..., panel])
+        for panel in range(panels.shape[-3]):
+            offset = total[..., None] + before[..., panel, :]
+            inside[..., panel, :, :] = offset[..., None] + inside[..., panel, :, :]
+            total = np.asarray(total + panel_totals[..., panel])
     flat = canonical_nan(inside.reshape(padded.shape))
     return (flat[..., absent:] if reverse else flat[..., :extent]), canonical_nan(total)
+
+
+def _tree(totals: Raw) -> tuple[Raw, Raw]:
+    """What stands before each run of the last axis, and the total of all: (..., runs) and (...)."""
+    runs = totals.shape[-1]
+    before = np.full_like(totals, -0.0)
+    number = np.arange(runs)
+    reach = 1
+    while reach < runs:
+        other = totals[..., number ^ reach]
+        before = np.where(number & reach, other + before, before)
+        totals = totals + other
+        reach *= 2
+    return before, totals[..., 0]
 
 
 def cummax(dtype: str, x: Raw, axis: int, before: Raw | None, *, reverse: bool, exclusive: bool) -> tuple[Raw, Raw]:

@@ -49,7 +49,7 @@ from agentkern.compiler.passes.root_classes import (
     stream_orders,
     tile_extents,
 )
-from agentkern.compiler.passes.scan_layouts import scan_layout
+from agentkern.compiler.passes.scan_layouts import follows_scan, scan_layout
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule, Schedule
 
@@ -158,7 +158,9 @@ class _Placer:
         if op.name in SCANS:
             axis = op.attrs["axis"]
             assert isinstance(axis, int)
-            layout = scan_layout(self.grid.extents_of(op.result), axis, self.grid.warps)
+            extents, layout = self.grid.extents_of(op.result), _layout(operands[0])
+            if not follows_scan(layout, extents, axis):
+                layout = scan_layout(extents, axis, self.grid.warps)
             return layout, (self.convert(operands[0], operands[0], layout, builder),)
         if op.name == "take":
             layout = self.default(op.result)

@@ -13,7 +13,7 @@ from math import gcd
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
-from agentkern.compiler.ir.order import LONG_ROW, SCAN_PANEL, SumOrder
+from agentkern.compiler.ir.order import COLUMN_SCAN, LONG_ROW, ROW_SCAN, ScanOrder, SumOrder, scan_order
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -40,9 +40,11 @@ MAX_FAST_WARPS = 4
 WARPS = 4
 VECTORS_PER_THREAD = 1  # of element kernels over one axis: a copy's speed; 2 lose 5 %, 4 and 8 more (bf16, 8192x7168)
 VECTORS_OF_ROWS = 2  # of element kernels over several axes, so that a tile has rows for transposed accesses
+SCAN_WARPS = 8  # along a streamed axis that is scanned: its chunks wait for one another (64x32768 bf16 11.2 -> 8.4 us)
+MANY_ROWS = 5  # loads along the fast axis: as many in flight need no second vector each
 CHUNK_ROWS = 2
 COLUMN_CHUNK = 128
-STEP = 64  # indices per step of a loop whose block the schedule gives
+STEP = 64  # indices per step of a loop whose block the schedule gives, along an axis that is not memory's
 MAX_ELEMS_PER_THREAD = 64
 MAX_WARPS = 16
 
@@ -67,10 +69,17 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     width = min(width, 2 * MAX_ACCESS_BYTES // widest)
     if fast in sum_caps(op.regions[0], classes):
         return width
+    if _runs_along(op.regions[0], classes, fast) and width * widest >= MAX_ACCESS_BYTES:
+        return min(ROW_SCAN.run_elems, 2 * MAX_ACCESS_BYTES // widest)
     rank = max((_rank(access.tile) for access in found), default=0)
     sizes = [access.tensor.dtype.nbytes for access in found if _rank(access.tile) == rank]
     parted = sum(nbytes for nbytes in sizes if width * nbytes > MAX_ACCESS_BYTES)
     return width // 2 if 3 * parted > 2 * sum(sizes) else width
+
+
+def _rows_read(region: Region, classes: AxisClasses, fast: int | None) -> int:
+    """Loads along the fast axis."""
+    return sum(op.name == "load" and _last_class(op.result, classes) == fast for op in walk(region.ops))
 
 
 def _rank(tile: Value) -> int:
@@ -103,32 +112,27 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     fast = fast_class(region, classes)
     orders = sum_caps(region, classes)
     vector = _vector(op, kernel, variant, classes, fast)
-    if elems is None:
-        scans = any(inner.name in SCANS for inner in walk(region.ops))
-        reduces = any(inner.name in REDUCTIONS for inner in walk(region.ops))
-        tiles = [v.type for inner in walk(region.ops) for v in inner.results if isinstance(v.type, TileType)]
-        flat = all(tile.rank <= 1 for tile in tiles)
-        elems = (
-            SCAN_PANEL
-            if scans
-            else ELEMS_PER_THREAD
-            if reduces
-            else (VECTORS_PER_THREAD if flat else VECTORS_OF_ROWS) * vector
-        )
+    elems = elems or _elems_wanted(region, classes, fast, vector)
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
     chunk = _chunk(classes, orders, fast)
-    if fast in wide_classes(classes) and _scanned(region, classes):
-        chunk = max(chunk, warps * LANES * SCAN_PANEL)
+    panel = _scan_panel(region, classes)
+    if fast in wide_classes(classes) and panel:
+        warps = max(warps, SCAN_WARPS)
+        chunk = max(chunk, warps * LANES * elems)
     free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
+    steps = {classes.of[arg, 0]: _step(arg, classes, fast, vector) for arg in free_steps(region)}
     if fast in free:
         fast_warps = 1 if len(free) > 1 else warps
         extent = vector * LANES * fast_warps * (1 if len(free) > 1 else max(elems // vector, 1))
     else:
-        extent = chunk if fast is not None and fast in wide_classes(classes) else _known_extent(classes, fast)
-        fast_warps = _fast_warps(extent, vector, cap, elems)
+        is_wide = fast is not None and fast in wide_classes(classes)
+        extent = chunk if is_wide else steps.get(-1 if fast is None else fast) or _known_extent(classes, fast)
+        elems = ELEMS_PER_THREAD if fast in steps else elems
+        fast_warps = _fast_warps(extent, vector, cap, vector if fast in steps else elems)
+        fast_warps = warps if is_wide and panel else fast_warps
     warps = max(warps, fast_warps)
-    tiles = {number: 1 for number in free} | ({fast: extent} if fast in free else {})
+    tiles = steps | {number: 1 for number in free} | ({fast: extent} if fast in free else {})
     volume = _largest(region, classes, tiles, chunk)
     tiles = _grown(region, classes, tiles, fast, warps * LANES * elems // max(volume, 1))
     while _largest(region, classes, tiles, chunk) > warps * LANES * MAX_ELEMS_PER_THREAD:
@@ -139,12 +143,34 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
             warps *= 2
         elif fast in free and tiles[fast] > 1:
             tiles[fast] //= 2
-        elif chunk > (SCAN_PANEL if _scanned(region, classes) else 0) and chunk > _least_chunk(classes, orders):
+        elif chunk > panel and chunk > _least_chunk(classes, orders):
             chunk //= 2
         else:
             break
     tile = tuple(_block(arg).block or tiles[classes.of[arg, 0]] for arg in region.args)
-    return GridSchedule(tile, warps, fast_warps, vector, chunk, (STEP,) * len(free_steps(region)))
+    sizes = tuple(steps[classes.of[arg, 0]] for arg in free_steps(region))
+    return GridSchedule(tile, warps, fast_warps, vector, chunk, sizes)
+
+
+def _elems_wanted(region: Region, classes: AxisClasses, fast: int | None, vector: int) -> int:
+    """Elements per thread that suit what a grid does."""
+    ops = tuple(walk(region.ops))
+    if any(op.name in SCANS and _scan_order(op) is COLUMN_SCAN for op in ops):
+        return COLUMN_SCAN.run_elems
+    if any(op.name in REDUCTIONS or op.name in SCANS for op in ops):
+        return ELEMS_PER_THREAD
+    tiles = [v.type for op in ops for v in op.results if isinstance(v.type, TileType)]
+    flat = all(tile.rank <= 1 for tile in tiles) or _rows_read(region, classes, fast) >= MANY_ROWS
+    return (VECTORS_PER_THREAD if flat else VECTORS_OF_ROWS) * vector
+
+
+def _step(block: Value, classes: AxisClasses, fast: int | None, vector: int) -> int:
+    """Indices per step of a loop whose block the schedule gives: as many as four warps read at once of neighbours."""
+    if classes.of[block, 0] != fast:
+        return STEP
+    length = _block(block).length
+    reach = vector * LANES * MAX_FAST_WARPS
+    return max(min(reach, 1 << max(length - 1, 0).bit_length()), 1) if isinstance(length, int) else reach
 
 
 def _known_extent(classes: AxisClasses, number: int | None) -> int:
@@ -188,10 +214,24 @@ def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | Non
     return CHUNK_ROWS * partials if fast in wide or (found and COLUMN_CHUNK % partials) else COLUMN_CHUNK
 
 
-def _scanned(region: Region, classes: AxisClasses) -> bool:
-    """Whether a scan runs along a streamed axis."""
+def _scan_order(scan: Op) -> ScanOrder:
+    axis = scan.attrs["axis"]
+    assert isinstance(axis, int)
+    return scan_order(axis_is_last=axis == _rank(scan.result) - 1)
+
+
+def _runs_along(region: Region, classes: AxisClasses, fast: int | None) -> bool:
+    """Whether a scan runs along the fast axis and last axis of a value."""
+    scans = (op for op in walk(region.ops) if op.name in SCANS and _scan_order(op) is ROW_SCAN)
+    return any(_last_class(op.result, classes) == fast for op in scans)
+
+
+def _scan_panel(region: Region, classes: AxisClasses) -> int:
+    """Elements of the largest panel of the scans along streamed axes; 0 if there are none."""
     wide = wide_classes(classes)
-    return any(op.name in SCANS and classes.of[op.result, op.attrs["axis"]] in wide for op in walk(region.ops))  # pyright: ignore[reportArgumentType]: verified int
+    scans = [op for op in walk(region.ops) if op.name in SCANS]
+    along = [op for op in scans if classes.of[op.result, op.attrs["axis"]] in wide]  # pyright: ignore[reportArgumentType]: verified int
+    return max((_scan_order(op).panel_elems for op in along), default=0)
 
 
 def _least_chunk(classes: AxisClasses, orders: Mapping[int, SumOrder]) -> int:
@@ -273,5 +313,6 @@ def _check_grid(op: Op, plan: GridSchedule) -> None:
         chunk = chunk_of(plan.chunk, order)
         if chunk < 1 or (order is not None and (chunk % order.partials or order.panel_elems % chunk)):
             raise ScheduleError(f"chunk {plan.chunk} does not divide the panels of a sum")
-    if wide and plan.chunk % SCAN_PANEL and _scanned(region, classes):
+    panel = _scan_panel(region, classes)
+    if panel and plan.chunk % panel:
         raise ScheduleError(f"chunk {plan.chunk} cuts the panels of a scan")

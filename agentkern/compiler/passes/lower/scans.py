@@ -1,8 +1,8 @@
-"""Scans in the fixed order: panels of neighbours in one thread's registers, their totals through shared memory.
+"""Scans in the fixed order: runs of neighbours in one thread's registers, the runs of a panel over neighbouring lanes.
 
-A thread runs through its panels on its own. Panel totals meet in shared memory, where every thread adds up, in order,
-those before its own; one more step takes that to each element. Along a streamed axis the running total lives on from
-chunk to chunk.
+A thread goes through its runs on its own. Lanes of one panel exchange their totals by shuffles. Panel totals meet in
+shared memory, where every thread adds up, in order, those before its own; one more step takes what came before to each
+element. Along a streamed axis the running total lives on from chunk to chunk.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from agentkern.compiler.ir.core import Op, Region, Value
-from agentkern.compiler.ir.order import SCAN_PANEL
+from agentkern.compiler.ir.order import ScanOrder, scan_order
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import Layout
@@ -20,6 +20,7 @@ from agentkern.compiler.passes.lower.function import FunctionLowering, use_locat
 from agentkern.compiler.passes.lower.memory import owner
 from agentkern.compiler.passes.lower.reductions import COMBINE, identity
 from agentkern.compiler.passes.lower.shared_memory import SharedArray, borrow_shared, return_shared
+from agentkern.compiler.passes.scan_layouts import run_lanes
 from agentkern.dsl.dtypes import DTYPES, DType
 
 GROUP = 16  # panel totals read at once: their additions wait for one another, their reads need not
@@ -29,7 +30,10 @@ KINDS = {"cumsum": "sum", "cummax": "max"}
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """One scan's places: `run` registers of a panel, then `high` panels of the thread, then `kept` other elements."""
+    """One scan's places: `run` registers of a run, then `high` panels of the thread, then `kept` other elements.
+
+    The runs of a panel are spread over the first `lanes` lanes' values.
+    """
 
     kind: str
     axis: int
@@ -43,14 +47,29 @@ class _Scan:
     kept: int
 
     @property
+    def order(self) -> ScanOrder:
+        """How the axis is added up."""
+        return scan_order(axis_is_last=self.axis == self.layout.rank - 1)
+
+    @property
+    def lanes(self) -> int:
+        """Neighbouring lanes that hold one panel."""
+        return run_lanes(self.order, self.layout.shape[self.axis])
+
+    @property
     def panels(self) -> int:
         """Panels of the axis that the layout covers."""
-        return -(-self.layout.shape[self.axis] // SCAN_PANEL)
+        return -(-self.layout.shape[self.axis] // self.order.panel_elems)
 
     @property
     def columns(self) -> int:
-        """Panels that one thread holds."""
+        """Runs that one thread holds, each of another panel."""
         return self.high * self.kept
+
+    @property
+    def apart(self) -> int:
+        """Panels from one of a thread's runs to the next along the axis; all of them where it holds one."""
+        return self.layout.registers[1].stride // self.order.panel_elems if self.high > 1 else self.panels
 
     @property
     def start(self) -> int | float | bool:
@@ -86,10 +105,17 @@ def lower_scan(function: FunctionLowering, elements: Elements, op: Op) -> None:
     scan = _scan_of(function, op)
     inside = function.registers(scan.dtype, scan.layout.register_count, op.result.name)
     totals = function.registers(scan.dtype, scan.columns, "panel_total", identity(scan.kind, scan.dtype))
-    _run_panels(function, elements, op, scan, inside, totals)
+    _run_through(function, elements, op, scan, inside, totals)
+    earlier_runs = _runs_before(function, scan, totals) if scan.lanes > 1 else None
     carried = function.carried.get(op.result)
+    before = earlier_runs
     if scan.panels > 1 or carried is not None or scan.exclusive:
         before = _totals_before(function, scan, totals, carried)
+        if earlier_runs is not None:
+            with function.loop(0, scan.columns, unroll=True, name="panel") as column:
+                value = _combine(function, scan, function.get(before, column), function.get(earlier_runs, column))
+                function.set(before, column, value)
+    if before is not None:
         with (
             function.loop(0, scan.columns, unroll=True, name="panel") as column,
             function.loop(0, scan.run, unroll=True) as step,
@@ -105,10 +131,10 @@ def _combine(function: FunctionLowering, scan: _Scan, a: Value, b: Value) -> Val
     return function.builder.value(COMBINE[scan.kind], (a, b), TileType(scan.dtype))
 
 
-def _run_panels(
+def _run_through(
     function: FunctionLowering, elements: Elements, op: Op, scan: _Scan, inside: Value, totals: Value
 ) -> None:
-    """Each panel on its own, from the identity on."""
+    """Each run on its own, from the identity on."""
     index, scalar = function.index, TileType(scan.dtype)
     with (
         function.loop(0, scan.run, unroll=True, name="step") as step,
@@ -130,6 +156,21 @@ def _run_panels(
         function.set(totals, column, after)
 
 
+def _runs_before(function: FunctionLowering, scan: _Scan, totals: Value) -> Value:
+    """What stands before each of the thread's runs in its panel; `totals` become the panels'."""
+    scalar, index = TileType(scan.dtype), function.index
+    before = function.registers(scan.dtype, scan.columns, "before_run", identity(scan.kind, scan.dtype))
+    for bit in range(scan.lanes.bit_length() - 1):
+        sibling = index.compare("eq", index.bits(function.lane, bit, 2), 0 if scan.reverse else 1)
+        with function.loop(0, scan.columns, unroll=True, name="panel") as column:
+            own, earlier = function.get(totals, column), function.get(before, column)
+            other = function.builder.value("shuffle_xor", (own,), scalar, {"mask": 1 << bit})
+            longer = _combine(function, scan, other, earlier)
+            function.set(before, column, function.builder.value("where", (sibling, longer, earlier), scalar))
+            function.set(totals, column, _combine(function, scan, own, other))
+    return before
+
+
 def _totals_before(function: FunctionLowering, scan: _Scan, totals: Value, carried: Value | None) -> Value:
     """The total before each of the thread's panels; `carried` moves on by the whole tile."""
     so_far = carried
@@ -143,16 +184,26 @@ def _totals_before(function: FunctionLowering, scan: _Scan, totals: Value, carri
             function.set(so_far, kept, _combine(function, scan, earlier, function.get(totals, kept)))
         return before
     shared = _shared_totals(function, scan, totals)
-    index = function.index
-    group = gcd(scan.panels, GROUP)
-    with (
-        function.loop(0, scan.panels, step=group, unroll=False, name="q") as number,
-        function.loop(0, scan.kept, unroll=True, name="k") as kept,
-    ):
-        lowest = index.subtract(scan.panels - group, number) if scan.reverse else number
-        _add_group(function, scan, shared.pointer, (so_far, before), (kept, lowest, group))
+    for step in range(scan.high):
+        high = scan.high - 1 - step if scan.reverse else step
+        _add_stretch(function, scan, shared.pointer, (so_far, before), high)
     return_shared(function, shared)
     return before
+
+
+def _add_stretch(
+    function: FunctionLowering, scan: _Scan, buffer: Value, running: tuple[Value, Value], high: int
+) -> None:
+    """Take the panels of the threads' runs with number `high` into the running totals."""
+    index = function.index
+    group = gcd(scan.apart, GROUP)
+    with (
+        function.loop(0, scan.apart, step=group, unroll=False, name="q") as number,
+        function.loop(0, scan.kept, unroll=True, name="k") as kept,
+    ):
+        lowest = index.subtract(scan.apart - group, number) if scan.reverse else number
+        column = index.add(index.multiply(kept, scan.high), high)
+        _add_group(function, scan, buffer, running, (kept, column, index.add(lowest, high * scan.apart), group))
 
 
 def _add_group(
@@ -160,28 +211,24 @@ def _add_group(
     scan: _Scan,
     buffer: Value,
     running: tuple[Value, Value],
-    place: tuple[int | Value, int | Value, int],
+    place: tuple[int | Value, int | Value, int | Value, int],
 ) -> None:
     """Take some neighbouring panels' totals, read together, into the running total of one kept element."""
     index, scalar = function.index, TileType(scan.dtype)
     so_far, before = running
-    kept, lowest, group = place
-    first = index.multiply(kept, scan.high)
+    kept, column, lowest, group = place
     several = function.registers(scan.dtype, group, "totals")
     width = min(group, MAX_ACCESS_BYTES // scan.dtype.nbytes)
-    at = _address(function, scan, first, lowest)
+    at = _address(function, scan, column, lowest)
     with function.loop(0, group, step=width, unroll=True) as step:
         operands = (buffer, index.value(index.add(at, step)), several, index.value(step))
         function.builder.emit("load_vector", operands, (), {"count": width})
     with function.loop(0, group, unroll=True) as step:
         place_in = index.subtract(group - 1, step) if scan.reverse else step
-        panel = index.add(lowest, place_in)
         earlier = function.get(so_far, kept)
-        with function.loop(0, scan.high, unroll=True, name="h") as high:
-            column = index.add(first, high)
-            mine = index.compare("eq", _panel(function, scan, column), panel)
-            chosen = function.builder.value("where", (mine, earlier, function.get(before, column)), scalar)
-            function.set(before, column, chosen)
+        mine = index.compare("eq", _panel(function, scan, column), index.add(lowest, place_in))
+        chosen = function.builder.value("where", (mine, earlier, function.get(before, column)), scalar)
+        function.set(before, column, chosen)
         function.set(so_far, kept, _combine(function, scan, earlier, function.get(several, place_in)))
 
 
@@ -195,10 +242,11 @@ def _shared_totals(function: FunctionLowering, scan: _Scan, totals: Value) -> Sh
     buffer = shared.pointer
     if shared.waits:
         function.barrier()
-    with (
-        function.when(owner(function, scan.layout)),
-        function.loop(0, scan.columns, unroll=True, name="panel") as column,
-    ):
+    first = owner(function, scan.layout)
+    if scan.lanes > 1:  # the lanes of a panel know its total
+        in_panel = index.bits(function.lane, 0, scan.lanes)
+        first = index.both(first, index.compare("eq", in_panel, 0))
+    with function.when(first), function.loop(0, scan.columns, unroll=True, name="panel") as column:
         where = _address(function, scan, column, _panel(function, scan, column))
         operands = (buffer, index.value(where), totals, index.value(column))
         function.builder.emit("store_vector", operands, (), {"count": 1})
@@ -209,7 +257,7 @@ def _shared_totals(function: FunctionLowering, scan: _Scan, totals: Value) -> Sh
 def _panel(function: FunctionLowering, scan: _Scan, column: int | Value) -> int | Value:
     """The number of a thread's panel along the axis."""
     register = function.index.multiply(column, scan.run)
-    return function.index.quotient(function.coordinate(scan.layout, scan.axis, register), SCAN_PANEL)
+    return function.index.quotient(function.coordinate(scan.layout, scan.axis, register), scan.order.panel_elems)
 
 
 def _address(function: FunctionLowering, scan: _Scan, column: int | Value, panel: int | Value) -> int | Value:
