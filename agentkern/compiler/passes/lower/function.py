@@ -127,8 +127,10 @@ class FunctionLowering:
         for name in names:
             self.symbols[name] = self.builder.value("size_argument", (), I64, {"argument": name}, name)
 
-    def enter_block(self, block: Value, ordinal: int | Value, tile: int, base: int | Value = 0) -> None:
-        """Make a block current: its `ordinal`-th of `tile` indices."""
+    def enter_block(
+        self, block: Value, ordinal: int | Value, tile: int, base: int | Value = 0, *, is_whole: bool = False
+    ) -> None:
+        """Make a block current: its `ordinal`-th of `tile` indices, all of which exist if it `is_whole`."""
         type_ = block.type
         assert isinstance(type_, BlockType)
         name = block.name or "block"
@@ -139,7 +141,7 @@ class FunctionLowering:
         start = self.index.add(start, base)
         limit: int | Value = tile
         # a block that runs has an index: one of a single index is whole; so are all that a static extent is made of
-        made_of_whole = isinstance(type_.length, int) and type_.length % tile == 0
+        made_of_whole = is_whole or (isinstance(type_.length, int) and type_.length % tile == 0)
         if tile > 1 and not made_of_whole and not isinstance(type_.current, int):
             rest = self.index.subtract(self.extent(type_.extent), start)
             limit = self.index.minimum(rest, tile)

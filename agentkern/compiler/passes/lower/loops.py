@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import gcd
 
-from agentkern.compiler.ir.core import Op, Region, Value
+from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim, Symbol
 from agentkern.compiler.ir.gpu_types import RegisterArray
 from agentkern.compiler.ir.loop_ops import LoopParts, high_name, loop_parts, low_name
@@ -108,6 +108,23 @@ def _range(function: FunctionLowering, parts: LoopParts, tile: int) -> tuple[int
     return low, begin, count
 
 
+def _whole_steps(function: FunctionLowering, op: Op, tile: int, low: int | Value, count: int | Value) -> int | Value:
+    """The number of the first step that may be cut short; `count` where the steps are better left together.
+
+    Steps that are whole need no guards. The one that may not be stands behind the loop, as a copy of its body: for
+    innermost loops, whose code that can only double.
+    """
+    parts = loop_parts(op)
+    type_, index = parts.type, function.index
+    is_innermost = not any(inner.name in ("loop", "stream") for inner in walk(op.regions[0].ops))
+    divides = isinstance(type_.length, int) and type_.length % tile == 0
+    if tile == 1 or divides or not is_innermost or parts.stop is not None or isinstance(type_.current, int):
+        return count
+    high = _bound(function, None, type_.extent, high_name(type_.name))
+    whole = index.quotient(index.maximum(index.subtract(high, low), 0), tile)
+    return index.minimum(count, whole)
+
+
 def lower_loop(function: FunctionLowering, outer: Elements, op: Op, tile: int, lower_region: LowerRegion) -> None:
     """A counted loop: each step reads what the arrays hold, and changes them at its end."""
     parts = loop_parts(op)
@@ -115,17 +132,27 @@ def lower_loop(function: FunctionLowering, outer: Elements, op: Op, tile: int, l
     for value, array in zip(parts.inits, arrays, strict=True):
         _copy(function, outer, value, array)
     low, begin, count = _range(function, parts, tile)
-    if not (isinstance(count, int) and isinstance(begin, int) and begin >= count):
-        steps = function.loop(begin, count, unroll=False, name=parts.block.name or "step")
+    whole = _whole_steps(function, op, tile, low, count)
+
+    def body(number: int | Value, *, is_whole: bool, once: bool) -> None:
+        function.enter_block(parts.block, number, tile, low, is_whole=is_whole)
+        function.tiles[parts.block] = gcd(tile, first_divisor(parts.type.first, function.kernel))
+        _hold(function, parts.args, arrays)
+        with function.memory.branch() if once else function.memory.loop(parts.block, function.barrier):
+            inner = lower_region(function, op.regions[0])
+            _move(function, inner, parts.yields, arrays)
+        if parts.stop is not None and not once:
+            function.builder.emit("break_if", (inner.element(parts.stop, 0),))
+
+    if not (isinstance(whole, int) and isinstance(begin, int) and begin >= whole):
+        steps = function.loop(begin, whole, unroll=False, name=parts.block.name or "step")
         with steps as number:
-            function.enter_block(parts.block, number, tile, low)
-            function.tiles[parts.block] = gcd(tile, first_divisor(parts.type.first, function.kernel))
-            _hold(function, parts.args, arrays)
-            with function.memory.loop(parts.block, function.barrier):
-                inner = lower_region(function, op.regions[0])
-                _move(function, inner, parts.yields, arrays)
-            if parts.stop is not None and not steps.once:
-                function.builder.emit("break_if", (inner.element(parts.stop, 0),))
+            body(number, is_whole=whole is not count, once=steps.once)
+    if whole is not count and not (isinstance(whole, int) and isinstance(count, int) and whole >= count):
+        known = isinstance(whole, int) and isinstance(count, int)
+        last = function.index.maximum(whole, begin)
+        with function.when(None if known else function.index.compare("lt", last, count)):
+            body(last, is_whole=False, once=True)
     _hold(function, op.results, arrays)
 
 
