@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.analysis.subscripts import are_apart, constant_positions, same_subscript
 from agentkern.compiler.ir.core import Op, Value, walk
+from agentkern.compiler.ir.subscripts import entries_of
 from agentkern.compiler.layout.layout import REPLICATED, Layout
 
 
@@ -80,7 +81,22 @@ class MemoryOrder:
             return False
         if same_subscript(a.op, b.op):
             return a.layout != b.layout or ((a.is_copied or b.is_copied) and not (a.writes and b.writes))
-        return not are_apart(a.op, b.op, self.constants)
+        return not (are_apart(a.op, b.op, self.constants) or _by_one_thread(a, b))
+
+
+def _by_one_thread(a: _Touch, b: _Touch) -> bool:
+    """Whether an element that both touch is touched by one thread: they differ in what no thread number decides."""
+    if a.layout != b.layout or ((a.is_copied or b.is_copied) and not (a.writes and b.writes)):
+        return False
+    entries = zip(*([e for e in entries_of(touch.op) if e.axis is not None] for touch in (a, b)), strict=True)
+    shape = a.layout.shape
+    for one, other in entries:
+        if one.tile_axes != other.tile_axes:
+            return False
+        same = one.text == other.text if one.operand is None else one.operand is other.operand
+        if not same and any(shape[axis] > 1 for axis in one.tile_axes):
+            return False
+    return True
 
 
 def _moves_on(a: Op, b: Op, block: Value) -> bool:
