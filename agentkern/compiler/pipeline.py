@@ -15,6 +15,7 @@ from agentkern.compiler.passes.expand_means import expand_means
 from agentkern.compiler.passes.expand_order import expand_order
 from agentkern.compiler.passes.expand_shapes import expand_shapes
 from agentkern.compiler.passes.expand_takes import expand_takes
+from agentkern.compiler.passes.load_early import load_early
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.simplify import simplify
@@ -62,6 +63,7 @@ LEGALISE: tuple[Pass, ...] = (
 LOWER: tuple[Pass, ...] = (
     Pass("stream_rows", lambda kernel, c: stream_rows(kernel, c.schedule)),  # values must fit before they get layouts
     Pass("place_layouts", lambda kernel, c: place_layouts(kernel, c.schedule)),  # TILE to PLACED
+    _pure(load_early),  # counts registers, so after layouts; moves operations, so before they become loops
     Pass("lower_to_threads", lambda kernel, c: lower_to_threads(kernel, c.variant)),  # PLACED to GPU
     _pure(drop_unused),  # last, so that what is printed is what is used
 )

@@ -79,7 +79,7 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
 
 def _rows_read(region: Region, classes: AxisClasses, fast: int | None) -> int:
     """Loads along the fast axis."""
-    return sum(op.name == "load" and _last_class(op.result, classes) == fast for op in walk(region.ops))
+    return sum(a.op.name == "load" and _contiguous_class(a, classes) == fast for a in accesses(region))
 
 
 def _rank(tile: Value) -> int:
@@ -223,7 +223,7 @@ def _scan_order(scan: Op) -> ScanOrder:
 def _runs_along(region: Region, classes: AxisClasses, fast: int | None) -> bool:
     """Whether a scan runs along the fast axis and last axis of a value."""
     scans = (op for op in walk(region.ops) if op.name in SCANS and _scan_order(op) is ROW_SCAN)
-    return any(_last_class(op.result, classes) == fast for op in scans)
+    return any(classes.of[op.result, _rank(op.result) - 1] == fast for op in scans)
 
 
 def _scan_panel(region: Region, classes: AxisClasses) -> int:
