@@ -60,17 +60,20 @@ def test_run_time_row_is_streamed() -> None:
     assert len(ops(streamed(DYNAMIC), "stream")) == 3
 
 
-@pytest.mark.parametrize(("extent", "guarded"), [(7168, False), (7169, True)])
-def test_steps_of_a_static_axis_are_guarded_only_where_the_last_is_short(extent: int, guarded: bool) -> None:
+@pytest.mark.parametrize(("size", "extents", "copies"), [("H", {"H": 7168}, 1), ("H", {"H": 7169}, 2), ("N", {}, 3)])
+def test_steps_are_guarded_only_in_the_one_behind_the_loop_that_may_be_short(
+    size: str, extents: dict[str, int], copies: int
+) -> None:
     body = (
-        "def k(x: ak.In[ak.f32, T], o: ak.Out[ak.f32, T, H]):\n    for t in ak.grid(ak.each(T)):\n"
-        "        for h in ak.steps(H):\n            o[t, h] = x[t]\n"
+        f"def k(x: ak.In[ak.f32, T], o: ak.Out[ak.f32, T, {size}]):\n    for t in ak.grid(ak.each(T)):\n"
+        f"        for h in ak.steps({size}):\n            o[t, h] = x[t]\n"
     )
-    kernel = legalise(tile(body, H=extent))
+    kernel = legalise(tile(body, **extents))
     schedule = default_schedule(kernel, Variant())
     lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
-    names = {value.name for op in walk(lowered.body) for value in op.results}
-    assert ("h_count" in names) == guarded
+    assert len(ops(lowered, "store_vector")) == copies  # of a run-time size the last: whole vectors, or one by one
+    (steps,) = [op for op in ops(lowered, "for") if op.regions[0].args[0].name == "h"]
+    assert not any(op.name == "if" for op in walk(steps.regions[0].ops))
 
 
 def test_two_axes_too_long_are_unsupported_with_a_hint() -> None:
