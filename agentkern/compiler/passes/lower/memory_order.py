@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from agentkern.compiler.analysis.subscripts import are_apart, constant_positions, same_subscript
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.subscripts import entries_of
+from agentkern.compiler.ir.views import view_of
 from agentkern.compiler.layout.layout import REPLICATED, Layout
 
 
@@ -87,6 +88,8 @@ class MemoryOrder:
 def _by_one_thread(a: _Touch, b: _Touch) -> bool:
     """Whether an element that both touch is touched by one thread: they differ in what no thread number decides."""
     if a.layout != b.layout or ((a.is_copied or b.is_copied) and not (a.writes and b.writes)):
+        return False
+    if view_of(a.op) != view_of(b.op):
         return False
     entries = zip(*([e for e in entries_of(touch.op) if e.axis is not None] for touch in (a, b)), strict=True)
     shape = a.layout.shape
