@@ -8,9 +8,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agentkern.compiler.driver import CompileRequest
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.interpreter import interpret
 from agentkern.tools.check import check
 from agentkern.tools.requests import CheckRequest
 from tests.compiler.agreement import request_disagreements
@@ -43,3 +46,16 @@ def test_every_kernel_has_the_interpreters_bits(name: str, run: dict[str, Any], 
     built = CompileRequest(source, request.path, name, dims=run.get("dims", {}), settings=run.get("set", {}))
     kinds = tuple(run.get("kinds", ("random", "integers", "special")))
     assert request_disagreements(built, run.get("sizes", {}), kinds, run.get("schedules", 1), simulator_cache) == []
+
+
+def test_selection_takes_the_largest_ties_to_smaller_positions_in_ascending_order() -> None:
+    random = np.random.default_rng(3)
+    x = random.integers(-4, 5, (3, 40)).astype(np.float32)
+    start, end = np.array([0, 7, 20], np.int32), np.array([40, 30, 23], np.int32)
+    lowered = lower_source((FOLDER / "topk_select.py").read_text(encoding="utf-8"), "k.py", dims={"TOPK": 5})
+    assert lowered.kernel is not None
+    arrays = {"x": x, "start": start, "end": end, "idx": np.zeros((3, 5), np.int32)}
+    interpret(lowered.kernel, arrays, {"T": 3, "N": 40, "TOPK": 5}, {})
+    for row, low, high, got in zip(x, start, end, arrays["idx"], strict=True):
+        best = low + np.argsort(-row[low:high], kind="stable")[:5]
+        assert got.tolist() == [*sorted(best.tolist()), *[-1] * (5 - len(best))]

@@ -48,7 +48,17 @@ def k(x: ak.In[ak.{dtype},T,H], o: ak.Out[ak.i32,G], p: ak.Out[ak.i32,T,5]):
     for t in ak.grid(ak.each(T)):
         p[t,:]=ak.bincount(x[t,:],5)
 """
+STEPS = """\
+def k(x: ak.In[ak.{dtype},T,N], o: ak.Out[ak.i32,T,G]):
+    for t in ak.grid(ak.each(T)):
+        n=ak.zeros((G,),ak.i32)
+        for c in ak.steps(N):
+            n=n+ak.bincount(x[t,c]&63,G)
+        o[t,:]=n
+"""
 CASES = [
+    *((STEPS, dict(dtype=d), {"G": g}, {"T": t, "N": n}) for d, g, t, n in [
+        ("i64", 256, 2, 700), ("u8", 5, 3, 1), ("u64", 64, 2, 0)]),
     *((TOPK, dict(dtype=d, dim="H", k=k), {"H": h}, {"T": t}) for d, h, k, t in [
         ("f32", 1, 1, 3), ("f32", 72, 3, 3), ("bf16", 36, 2, 40), ("f32", 256, 2, 2), ("i64", 9, 2, 3), ("u8", 300, 3, 2),
         ("i32", 66, 65, 1), ("f32", 9000, 2, 2), ("u32", 16, 2, 17)]),
@@ -94,6 +104,18 @@ def test_occurrences_and_counts_are_numpys():
     x = np.array([[3, 3, 1, 3], [-1, 5, -1, 9]], np.int64)
     assert occurrence("i64", x, 1).tolist() == [[0, 1, 0, 2], [0, 0, 1, 0]]
     assert bincount(x, 6).tolist() == [0, 1, 0, 3, 0, 1]
+
+
+def test_counts_of_a_free_block_go_into_a_sum_alone() -> None:
+    body = """\
+def k(x: ak.In[ak.i32,T,N], o: ak.Out[ak.i32,T,8]):
+    for t in ak.grid(ak.each(T)):
+        n=ak.zeros((8,),ak.i32)
+        for c in ak.steps(N):
+            n=n+ak.minimum(ak.bincount(x[t,c],8),1)
+        o[t,:]=n
+"""
+    assert [d.code for d in compile_kernel(CompileRequest(HEADER + body, "kernel.py")).diagnostics] == ["AK422"]
 
 
 @pytest.mark.parametrize(

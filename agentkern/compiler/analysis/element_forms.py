@@ -9,10 +9,10 @@ Arithmetic that may wrap, and whatever has no rule, is a symbol of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agentkern.compiler.analysis import blocks
-from agentkern.compiler.analysis.extents import Facts, SymbolFact
+from agentkern.compiler.analysis.extents import SymbolFact
 from agentkern.compiler.analysis.index_forms import Form, IndexForms
 from agentkern.compiler.analysis.value_bounds import picked
 from agentkern.compiler.ir import dims
@@ -244,40 +244,7 @@ def _cast(state: ElementForms, op: Op, operands: list[Form]) -> Form | None:
     return operands[0]
 
 
-def _choice(state: ElementForms, op: Op, operands: list[Form]) -> Form | None:
-    """The larger or the smaller of two: a symbol of its own, between bounds that mention sizes only."""
-    facts = state.forms.facts
-    largest = op.name == "maximum"
-    lows = [low for form in operands for low in _size_bounds(facts, form, low=True)]
-    highs = [high for form in operands for high in _size_bounds(facts, form, low=False)]
-    if largest:
-        highs = [high for high in highs if all(facts.at_most(form, high) for form in operands)]
-    else:
-        lows = [low for low in lows if all(facts.at_most(low, form) for form in operands)]
-    name = state.forms.element_symbol(op.result)
-    fact = replace(state.forms.facts.fact(name), lows=tuple(lows), highs=tuple(highs))
-    state.forms.facts = state.forms.facts.with_symbols({name: fact})
-    return dims.symbol(state.bound(name, state.own_axes(op.result)))
-
-
-def _size_bounds(facts: Facts, form: Form, *, low: bool) -> tuple[Form, ...]:
-    """Bounds of a form that are the same for every element."""
-    if isinstance(form, int):
-        return (form,)
-    names = dims.symbols(form)
-    if not any(name[0] in "#%" for name in names):
-        return (form,)
-    if form != dims.symbol(names[0]):
-        return ()
-    fact = facts.fact(names[0])
-    numbers = [number for number in (fact.low if low else fact.high,) if number is not None]
-    bounds = (*numbers, *(fact.lows if low else fact.highs))
-    return tuple(bound for bound in bounds if not any(name[0] in "#%" for name in dims.symbols(bound)))
-
-
 _COMBINE: Mapping[str, Combine] = {
-    "maximum": _choice,
-    "minimum": _choice,
     "add": lambda state, op, o: dims.add(o[0], o[1]),
     "sub": lambda state, op, o: dims.add(o[0], dims.mul(o[1], -1)),
     "mul": lambda state, op, o: dims.mul(o[0], o[1]),

@@ -289,7 +289,7 @@ def _store_vector(f: FunctionPrinter, op: Op) -> None:
     accessor = f"{'ak_sts' if pointer.space == 'shared' else 'ak_st'}_{access.accessor}"
     if op.name == "update":
         sign = "i" if access.suffix.startswith("i") and op.attrs["kind"] != "add" else "u"
-        accessor = f"ak_red_{op.attrs['kind']}_{sign}{access.bits}"
+        accessor = f"ak_red{'_shared' * (pointer.space == 'shared')}_{op.attrs['kind']}_{sign}{access.bits}"
     f.functions.add(accessor)
     f.line(f"{accessor}({address}, {f.helper(pack(access))}({source}));", op)
 

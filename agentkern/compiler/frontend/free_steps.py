@@ -98,7 +98,7 @@ class _Body:
 
     def reads_of_block(self) -> list[Op]:
         """Reductions over the step whose results go anywhere but into a free update."""
-        reductions = [op for op in self.ops if op.name in REDUCTIONS and self.reduces_step(op)]
+        reductions = [op for op in self.ops if op.name in (*REDUCTIONS, "bincount") and self.reduces_step(op)]
         return [op for op in reductions if not self._feeds(op.result)]
 
     def _feeds(self, value: Value) -> bool:
@@ -124,6 +124,6 @@ def check_free(lw: Lowering, op: Op, names: Sequence[str], block: str, call: ast
     for inner in body.reads_of_block():
         lw.diagnostics.append(
             lw.diagnostic(
-                "AK403", call, operation=f"ak.{inner.name}", axis=inner.attrs["axes"], block=block, fixes=fixes
+                "AK403", call, operation=f"ak.{inner.name}", axis=inner.attrs.get("axes", 0), block=block, fixes=fixes
             )
         )

@@ -214,6 +214,8 @@ def _power(lw: Lowering, values: list[FrontValue], nodes: list[ast.expr], node: 
     base, exponent = values
     if all(isinstance(value, Number) for value in values):
         return _compile_time(lw, OperatorRow("**", "", "number"), values, nodes, node)
+    if isinstance(base, Extent) and base.static and isinstance(exponent, Number):
+        lw.fail("AK803", nodes[0], name=lw.open_sizes(nodes[0])[0])
     count = exponent.value if isinstance(exponent, Number) else None
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_FACTORS:
         instead = f"the exponent is a compile-time integer from 0 to {MOST_FACTORS}: multiply, or use `ak.exp2`"

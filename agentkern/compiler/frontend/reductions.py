@@ -84,11 +84,9 @@ def checked(lw: Lowering, name: str, tile: Tile, node: ast.expr, operation: str)
             lw.fail("AK206", node, operation=operation, got=tile.dtype.name, hint_text=hint, fixes=fixes)
         return tile
     if tile.dtype.kind == "bool":
-        if name == "sum":
+        if name == "sum" or name in ARGUMENTS:
             return cast(lw, tile, DTYPES["i32"], node)
         hint = f"use `ak.{'all' if name == 'min' else 'any'}`, or convert: `.to(ak.i32)`"
-        if name in ARGUMENTS:
-            hint = "convert it to a number: `.to(ak.i32)`"
         fixes = fix_cast(lw, node, DTYPES["i32"])
         lw.fail("AK206", node, operation=operation, got="bool", hint_text=hint, fixes=fixes)
     check_domain(lw, _DOMAINS.get(name, "number"), tile, node, operation)

@@ -38,8 +38,10 @@ def _memory(op: Op) -> str | None:
 
 def _update(op: Op) -> str | None:
     pointer = op.operands[0].type
-    if not isinstance(pointer, Pointer) or pointer.readonly or pointer.space != "global":
-        return "updates what is not global memory that may be written"
+    if not isinstance(pointer, Pointer) or pointer.readonly:
+        return "updates what is not memory that may be written"
+    if pointer.space == "shared" and (op.attrs["kind"] != "add" or pointer.dtype.bits != 32):
+        return f"there is no atomic {op.attrs['kind']} of {pointer.dtype} in shared memory"
     if op.attrs["kind"] not in ("add", "max", "min") or pointer.dtype.is_float or pointer.dtype.bits < 32:
         return f"there is no atomic {op.attrs['kind']} of {pointer.dtype}"
     return _memory(op) or (None if op.attrs["count"] == 1 else "one element at a time")
@@ -130,7 +132,7 @@ _ROWS = (
     _row("set", 3, 0, _set, "change an element of a register array"),
     _row("load_vector", 4, 0, _memory, "registers from global or shared memory", count=True),
     _row("store_vector", 4, 0, _memory, "registers to global or shared memory", count=True),
-    _row("update", 4, 0, _update, "combine a register with global memory in one step", count=True, kind=True),
+    _row("update", 4, 0, _update, "combine a register with memory in one step", count=True, kind=True),
     _row("shared", 0, 1, _pointer, "an array in shared memory, `offset` bytes from its start", offset=True, count=True),
     _row("advance", 2, 1, _pointer, "a pointer moved by a 64-bit number of elements"),
     _row(

@@ -24,6 +24,7 @@ from agentkern.compiler.passes.expand_arguments import (
     tile,
 )
 from agentkern.compiler.passes.expand_shapes import bits_of, from_bits
+from agentkern.compiler.passes.grid_axes import is_kept
 from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
 from agentkern.compiler.passes.rewrite import rewrite
 from agentkern.compiler.passes.split_reductions import written_blocks
@@ -131,11 +132,17 @@ class _Rule:
             case "occurrence":
                 return (_earlier(op, builder, op.operands[0], self.blocks, None),)
             case "bincount":
-                return (_bincount(op, builder),)
+                return None if self.is_counted_in_memory(op) else (_bincount(op, builder),)
             case "topk":
                 return self.topk(op, builder)
             case _:
                 return None
+
+    def is_counted_in_memory(self, op: Op) -> bool:
+        """Whether counters of a number known here and a tile that a block keeps can meet in shared memory."""
+        source, result = tile(op.operands[0]), tile(op.result)
+        kept = all(is_kept(extent, self.blocks) for extent in source.shape)
+        return bool(source.shape) and isinstance(result.shape[0], int) and kept
 
     def sort(self, op: Op, builder: Builder) -> Value:
         value = op.operands[0]

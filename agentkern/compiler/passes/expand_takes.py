@@ -15,7 +15,7 @@ from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.subscripts import entries_of, fill_of, mask_of
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.expand_arguments import tile
-from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS
+from agentkern.compiler.passes.grid_axes import is_kept
 from agentkern.compiler.passes.rewrite import rewrite
 from agentkern.compiler.passes.split_reductions import written_blocks
 from agentkern.compiler.passes.unsupported import UnsupportedError
@@ -40,8 +40,7 @@ class _Rule:
             return None
         axis, source = op.attrs["axis"], op.operands[0]
         assert isinstance(axis, int)
-        extent = dims.substitute(tile(source).shape[axis], self.blocks)
-        if isinstance(extent, int) and extent <= RESIDENT_ELEMS:
+        if is_kept(tile(source).shape[axis], self.blocks):
             return None
         pairs = zip(tile(source).shape, tile(op.result).shape, strict=True)
         places: list[Place] = [k if have == want else None for k, (have, want) in enumerate(pairs)]

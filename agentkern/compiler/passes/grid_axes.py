@@ -24,6 +24,14 @@ GUESSED_EXTENT = 4096
 MAX_ACCESS_BYTES = 16
 
 
+def is_kept(extent: int | Dim, blocks: Mapping[str, int]) -> bool:
+    """Whether a block of threads keeps an axis of this extent; `blocks` are the written ones."""
+    whole = dims.substitute(extent, blocks)
+    if isinstance(whole, int):
+        return whole <= RESIDENT_ELEMS
+    return all(name.startswith("%") for name in dims.symbols(whole))
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """One load or store: its tensor as it is viewed, tile and subscripts; `windows` are of entries that are windows.

@@ -22,6 +22,7 @@ from agentkern.compiler.ir.views import names_in, view_of
 from agentkern.compiler.passes.grid_axes import free_steps
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.conversions import lower_concat, lower_conversion
+from agentkern.compiler.passes.lower.counts import lower_bincount
 from agentkern.compiler.passes.lower.elements import VIEWS, Elements, Group, is_narrowing
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
 from agentkern.compiler.passes.lower.grid_blocks import block_count, enter_grid
@@ -49,6 +50,7 @@ _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "slice": lower_conversion,
     "concat": lower_concat,
     "take": lower_take,
+    "bincount": lower_bincount,
     **dict.fromkeys(SCANS, lower_scan),
 }
 

@@ -71,7 +71,7 @@ class _Sweep:
         self.scope = scope
         varying = [n for block in scope.blocks for n in blocks.block_facts(block)]
         self.varying = {*varying, *scope.forms.data, *scope.forms.derived}
-        self.within = _loops_over_blocks(scope.blocks)
+        self.within = _loops_over_blocks(scope)
         self.fixed = [b for b in scope.blocks if self.is_fixed(b)]
         some = {each.segment for each in scope.forms.ragged if each.rows is not None}  # only segments that have rows
         self.counts: dict[Atom, Form] = {
@@ -102,7 +102,7 @@ class _Sweep:
                 sides[axis] = self._range(index.block.first, index.block.extent)
             elif index.block is not None:
                 whole = self.within.get(index.block, index.block)
-                if whole not in self.fixed:
+                if not self.is_fixed(whole):
                     return None
                 self.spent += dict.fromkeys((index.block.name, whole.name))
                 sides[axis] = (whole.first, whole.extent)
@@ -145,7 +145,7 @@ class _Sweep:
         """An index in which a loop over a block's indices runs through those of all blocks."""
         moved = {
             blocks.ordinal_name(loop): dims.add(
-                dims.add(Dim((((_inside(loop),), 1),)), block.first), dims.mul(blocks.start(block), -1)
+                dims.add(Dim((((_inside(loop),), 1),)), block.first), dims.mul(loop.first, -1)
             )
             for loop, block in self.within.items()
             if loop.block == 1
@@ -228,13 +228,18 @@ def _inside(loop: BlockType) -> Symbol:
     return Symbol(f"@inside {loop.name}")
 
 
-def _loops_over_blocks(present: Sequence[BlockType]) -> dict[BlockType, BlockType]:
-    """Loops whose indices are those of a written block around them."""
+def _loops_over_blocks(scope: Scope) -> dict[BlockType, BlockType]:
+    """Loops whose indices are those of a block around them, or of a piece of a range: what all of them run through."""
     found: dict[BlockType, BlockType] = {}
-    for place, loop in enumerate(present):
-        for block in present[:place]:
+    for place, loop in enumerate(scope.blocks):
+        for block in scope.blocks[:place]:
             if block.block is not None and (loop.first, loop.extent) == (blocks.start(block), blocks.end(block)):
                 found[loop] = block
+        piece = blocks.piece_of(loop.first, loop.extent, scope.blocks[:place])
+        if piece is not None and scope.forms.facts.at_most(loop.first, loop.extent):
+            block, end = piece
+            first = dims.substitute(loop.first, {blocks.ordinal_name(block): 0})
+            found[loop] = BlockType(block.name, end, None, first)
     return found
 
 

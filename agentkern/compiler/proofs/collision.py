@@ -137,7 +137,7 @@ class _Meeting:
 
     def _learn(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Use one axis' equation; whether it settled anything new."""
-        if self._learn_segment(x, y):
+        if self._learn_segment(x, y) or self._learn_inside_piece(x, y):
             return True
         if x.kind == "block" and y.kind == "block":
             same = x.block is not None and x.block == y.block and self.same.is_same(x.block.first)
@@ -164,6 +164,22 @@ class _Meeting:
         """Pieces that follow one another share nothing."""
         piece = blocks.piece_of(x.low, x.high, self.scope.blocks)
         return piece is not None and self.facts.at_most(x.low, x.high) and self._new(piece[0].name)
+
+    def _learn_inside_piece(self, x: AxisIndex, y: AxisIndex) -> bool:
+        """Two pieces that follow one another and hold one index are one; a loop runs through each."""
+        if "data" in (x.kind, y.kind):
+            return False
+        for loop in self.scope.present:
+            piece = blocks.piece_of(loop.first, loop.extent, self.scope.blocks)
+            if piece is None or piece[0].name in self.settled or not self.facts.at_most(loop.first, loop.extent):
+                continue
+            inside = [
+                facts.at_most(loop.first, sides[0]) and facts.at_most(sides[1], loop.extent)
+                for facts, sides in zip(self.holding, (_sides(x), _sides(y)), strict=True)
+            ]
+            if all(inside):
+                return self._new(piece[0].name)
+        return False
 
     def _learn_segment(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Two segments that hold one index are one."""

@@ -98,18 +98,20 @@ def _store(prefix: str, space: str, width: Width) -> PreludeFunction:
     )
 
 
-def _update(kind: str, number: str) -> PreludeFunction:
+def _update(kind: str, number: str, space: str = "global") -> PreludeFunction:
     """Combine a value with one in memory, in one step and without giving back the old one."""
     c_type, constraint = ("unsigned int", "r") if number.endswith("32") else ("unsigned long long", "l")
     ptx_type = number.replace("i", "s")
+    prefix, scope = ("ak_red", "gpu") if space == "global" else (f"ak_red_{space}", "cta")
+    register, address = _address(space)
     return PreludeFunction(
-        declaration=f"void ak_red_{kind}_{number}(void* p, {c_type} v)",
+        declaration=f"void {prefix}_{kind}_{number}(void* p, {c_type} v)",
         kind="instruction",
         body=(
-            f'asm volatile("red.relaxed.gpu.global.{kind}.{ptx_type} [%0], %1;"'
-            f' :: "l"(__cvta_generic_to_global(p)), "{constraint}"(v) : "memory");'
+            f'asm volatile("red.relaxed.{scope}.{space}.{kind}.{ptx_type} [%0], %1;"'
+            f' :: "{register}"({address}), "{constraint}"(v) : "memory");'
         ),
-        note=f"{kind} to global memory, in one step",
+        note=f"{kind} to {space} memory, in one step",
         source="PTX ISA: red",
     )
 
@@ -118,6 +120,7 @@ _UPDATES: tuple[PreludeFunction, ...] = (
     *(_update(kind, number) for kind in ("max", "min") for number in ("u32", "i32", "u64", "i64")),
     _update("add", "u32"),
     _update("add", "u64"),
+    _update("add", "u32", "shared"),
 )
 """Integer sums do not depend on signs."""
 

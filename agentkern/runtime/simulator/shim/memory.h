@@ -34,10 +34,11 @@ AK_SIM_ACCESSORS(v2u32, uint2)
 AK_SIM_ACCESSORS(v4u32, uint4)
 
 // Fibers switch at barriers only, so a read and a write in one function are one step.
-#define AK_SIM_UPDATE(T, NUMBER, VALUE)                                                        \
+#define AK_SIM_UPDATE(T, NUMBER, VALUE) AK_SIM_UPDATE_IN(AK_SIM_GLOBAL, T, NUMBER, VALUE)
+#define AK_SIM_UPDATE_IN(SPACE, T, NUMBER, VALUE)                                              \
     T bits;                                                                                    \
     void *at = ak_sim_engine->access(                                                          \
-        (ak_sim_u64)p, AK_SIM_ATOMIC | AK_SIM_GLOBAL | (unsigned)sizeof(T), line);             \
+        (ak_sim_u64)p, AK_SIM_ATOMIC | SPACE | (unsigned)sizeof(T), line);                     \
     __builtin_memcpy(&bits, at, sizeof(T));                                                    \
     NUMBER old = (NUMBER)bits, given = (NUMBER)v;                                              \
     bits = (T)(VALUE);                                                                         \
@@ -68,6 +69,9 @@ static inline void ak_red_min_i64(void *p, unsigned long long v, AK_SIM_LINE) {
 }
 static inline void ak_red_add_u32(void *p, unsigned v, AK_SIM_LINE) {
     AK_SIM_UPDATE(unsigned, unsigned, old + given)
+}
+static inline void ak_red_shared_add_u32(void *p, unsigned v, AK_SIM_LINE) {
+    AK_SIM_UPDATE_IN(AK_SIM_SHARED, unsigned, unsigned, old + given)
 }
 static inline void ak_red_add_u64(void *p, unsigned long long v, AK_SIM_LINE) {
     AK_SIM_UPDATE(unsigned long long, unsigned long long, old + given)

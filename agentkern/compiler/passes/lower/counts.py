@@ -1,0 +1,58 @@
+"""Counts of small integers: counters in shared memory, which every thread adds to for the elements that it holds."""
+
+from __future__ import annotations
+
+from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.layout.layout import WARP_LANES
+from agentkern.compiler.passes.lower.arithmetic import I64
+from agentkern.compiler.passes.lower.elements import Elements
+from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+from agentkern.compiler.passes.lower.memory import owner
+from agentkern.compiler.passes.lower.shared_memory import return_shared
+from agentkern.compiler.passes.lower.takes import borrow_tile
+
+
+def lower_bincount(function: FunctionLowering, elements: Elements, op: Op) -> None:
+    """Clear the counters, meet, count, meet, read them. Sums of integers do not depend on the order."""
+    use_location(function, op)
+    source, result = op.operands[0].type, op.result.type
+    assert isinstance(source, TileType) and isinstance(result, TileType)
+    layout, after, index = function.layout(op.operands[0]), function.layout(op.result), function.index
+    (count,) = result.shape
+    assert isinstance(count, int)
+    shared = borrow_tile(function, op, result.dtype, max(count, 1))
+    one = function.registers(result.dtype, 1, "one", 0)
+    _clear(function, shared.pointer, one, count)
+    function.barrier()
+    function.set(one, 0, index.constant(1))
+    with (
+        function.when(owner(function, layout)),
+        function.loop(0, layout.register_count, unroll=True) as register,
+        function.when(function.present(source, layout, register)),
+    ):
+        value = index.value(elements.element(op.operands[0], register), I64)
+        inside = index.both(index.compare("ge", value, 0), index.compare("lt", value, count))
+        with function.when(inside):
+            operands = (shared.pointer, value, one, index.constant(0))
+            function.builder.emit("update", operands, (), {"count": 1, "kind": "add"})
+    function.barrier()
+    array = function.registers(result.dtype, after.register_count, op.result.name, 0)
+    with (
+        function.loop(0, after.register_count, unroll=True) as register,
+        function.when(function.present(result, after, register)),
+    ):
+        where = index.value(function.coordinate(after, 0, register))
+        function.builder.emit("load_vector", (shared.pointer, where, array, index.value(register)), (), {"count": 1})
+    return_shared(function, shared)
+    function.held[op.result] = array if after.register_count > 1 else function.get(array, 0)
+
+
+def _clear(function: FunctionLowering, pointer: Value, zero: Value, count: int) -> None:
+    """Every thread clears each so many-th counter."""
+    index, threads = function.index, function.warps * WARP_LANES
+    thread = index.add(index.multiply(function.warp, WARP_LANES), function.lane)
+    with function.loop(0, -(-count // threads), unroll=False, name="turn") as turn:
+        at = index.add(thread, index.multiply(turn, threads))
+        with function.when(index.compare("lt", at, count) if count % threads else None):
+            function.builder.emit("store_vector", (pointer, index.value(at), zero, index.constant(0)), (), {"count": 1})

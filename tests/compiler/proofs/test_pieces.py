@@ -1,0 +1,36 @@
+"""Loops over the pieces of a range: each index is written once, by the block whose piece has it."""
+
+import pytest
+
+from agentkern.compiler.driver import CompileRequest, compile_kernel
+from tests.compiler.agreement import HEADER
+
+
+def _codes(loop: str, target: str = "o[t]") -> list[str]:
+    body = f"""\
+def k(x: ak.In[ak.f32,N], o: ak.Out[ak.f32,N], parts: ak.static_int = 3):
+    for p in ak.grid(ak.parts(N,parts)):
+        for t in {loop}:
+            {target}=x[t]
+"""
+    return [d.code for d in compile_kernel(CompileRequest(HEADER + body, "kernel.py")).diagnostics]
+
+
+def test_every_index_of_every_piece_is_written_once():
+    assert _codes("ak.steps(ak.each(p.start,p.end))") == []
+    assert _codes("ak.steps(p.start,p.end,block=16)") == []
+
+
+@pytest.mark.parametrize(
+    ("loop", "code"),
+    [
+        ("ak.steps(ak.each(p.start,p.end-1))", "AK305"),
+        ("ak.steps(ak.each(p.start+1,p.end))", "AK305"),
+        ("ak.steps(ak.each(p.end))", "AK303"),
+        ("ak.steps(ak.each(N))", "AK303"),
+    ],
+)
+def test_pieces_that_overlap_or_leave_gaps_are_not_accepted(loop: str, code: str):
+    found = _codes(loop)
+    assert found
+    assert set(found) <= {"AK303", "AK304", "AK305", "AK306", code}
