@@ -6,11 +6,13 @@ Counts a TILE kernel's operations over the whole of their grid; knows nothing of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.function_table import FUNCTIONS
+from agentkern.compiler.ir.segments import length_name, segment_axes
 from agentkern.compiler.ir.subscripts import entries_of, tile_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.targets.limits import REFERENCE_DEVICES
@@ -68,12 +70,12 @@ def _read(kernel: Kernel, sizes: Mapping[str, int]) -> int | None:
 def _gathered(kernel: Kernel, tensor: Value, sizes: Mapping[str, int]) -> int | None:
     """Bytes that all gathers from a tensor ask for; None if some of it is read in another way."""
     amounts: list[int | Dim] = []
-    for op, blocks in _scoped(kernel.body, ()):
+    for op, around in _scoped(kernel.body, _Around()):
         if tensor not in op.operands:
             continue
         if op.name != "load" or not any(entry.is_gather for entry in entries_of(op)):
             return None
-        amounts.append(dims.mul(_elements(tile_of(op), blocks), _dtype_bytes(tensor)))
+        amounts.append(dims.mul(_elements(tile_of(op), around), _dtype_bytes(tensor)))
     return _total(tuple(amounts), sizes) if amounts else None
 
 
@@ -82,32 +84,50 @@ def _dtype_bytes(tensor: Value) -> int:
     return tensor.type.dtype.nbytes
 
 
-def _scoped(ops: Sequence[Op], outer: tuple[BlockType, ...]) -> Iterator[tuple[Op, tuple[BlockType, ...]]]:
-    """Every operation with the blocks of the grid and the loops that it stands in."""
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The blocks of the grid and the loops around an operation; where segments end, by the block that numbers them."""
+
+    blocks: tuple[BlockType, ...] = ()
+    ends: Mapping[BlockType, int | Dim] = field(default_factory=dict[BlockType, int | Dim])
+
+
+def _scoped(ops: Sequence[Op], outer: _Around) -> Iterator[tuple[Op, _Around]]:
+    """Every operation with what stands around it."""
     for op in ops:
         yield op, outer
+        ends = {axis.type: axis.end for axis in segment_axes(op)} if op.name == "grid" else {}
         for region in op.regions:
             inner = tuple(arg.type for arg in region.args if isinstance(arg.type, BlockType))
-            yield from _scoped(region.ops, (*outer, *inner))
+            yield from _scoped(region.ops, _Around((*outer.blocks, *inner), {**outer.ends, **ends}))
 
 
-def _elements(value: Value, blocks: Sequence[BlockType]) -> int | Dim:
-    """Elements of a tile over all blocks: as long as the axis along a block, else once for each written block."""
+def _elements(value: Value, around: _Around) -> int | Dim:
+    """Elements of a tile over all blocks: as long as the axis along a block, else once for each written block.
+
+    Along a segment it is as long as all of them together.
+    """
     assert isinstance(value.type, TileType)
-    elements = dims.substitute(dims.product(value.type.shape), {block.name: block.length for block in blocks})
+    elements = dims.substitute(dims.product(value.type.shape), {block.name: block.length for block in around.blocks})
     used = {name for extent in value.type.shape for name in dims.symbols(extent)}
-    for block in blocks:
-        if block.block is not None and block.name not in used:
+    for block in around.blocks:
+        if block.block is not None and block.name not in used and block not in around.ends:
             elements = dims.mul(elements, dims.cdiv(block.length, block.block))
+    for block, end in around.ends.items():
+        length = length_name(block.name)
+        if length in dims.symbols(elements):
+            elements = dims.substitute(elements, {length: end})
+        else:
+            elements = dims.mul(elements, block.length)
     return elements
 
 
 def _flops(kernel: Kernel) -> int | Dim:
     """Arithmetic of all blocks and steps; what is computed once for many elements, on scalars, counts as none."""
     total: int | Dim = 0
-    for op, blocks in _scoped(kernel.body, ()):
+    for op, around in _scoped(kernel.body, _Around()):
         if op.name in _FLOPS and isinstance(op.operands[0].type, TileType) and op.operands[0].type.rank:
-            total = dims.add(total, dims.mul(_elements(op.operands[0], blocks), _FLOPS[op.name]))
+            total = dims.add(total, dims.mul(_elements(op.operands[0], around), _FLOPS[op.name]))
     return total
 
 

@@ -28,6 +28,22 @@ def tile(source: str, **dims: int) -> Kernel:
     return kernel
 
 
+RAGGED = """\
+import agentkern as ak
+
+T, E, N = ak.dim("T"), ak.dim("E"), ak.dim("N")
+
+
+@ak.kernel
+def scaled(x: ak.In[ak.f32, T, N], offsets: ak.In[ak.i32, E + 1].offsets(T), out: ak.Out[ak.f32, T, N],
+           total: ak.Out[ak.f32, E, N]):
+    for s, n in ak.grid(ak.segments(offsets), N):
+        total[s.ordinal, n] = ak.sum(x[s, n], axis=0)
+    for (s, m), n in ak.grid(ak.segments(offsets).blocks(block=16), N):
+        out[m, n] = x[m, n] * 2.0
+"""
+
+
 @pytest.mark.parametrize("n", [0, 1, 1000])
 def test_an_element_kernel_moves_each_tensor_once(n: int):
     work = kernel_work(tile(ADD), {"N": n})
@@ -104,3 +120,12 @@ def test_a_step_counts_once_for_each_step_and_scalars_not_at_all():
     work = kernel_work(tile(STEPS), {"T": 3, "N": 250})
     assert work is not None
     assert work.flops == 3 * 250 + 3 * 3 * 2
+
+
+def test_segments_are_as_long_as_all_of_them_together():
+    rows, segments, width = 100, 7, 10
+    work = kernel_work(tile(RAGGED), {"T": rows, "E": segments, "N": width})
+    assert work is not None
+    assert work.bytes_read == 4 * rows * width + 4 * (segments + 1)
+    assert work.bytes_written == 4 * (rows + segments) * width
+    assert work.flops == 2 * rows * width

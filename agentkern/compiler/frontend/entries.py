@@ -85,6 +85,7 @@ def _bound(lw: Lowering, node: ast.expr | None, default: int | Dim, extent: int 
 
 def _slice(lw: Lowering, node: ast.Slice, axis: int, shape: Shape) -> Entry:
     extent = shape[axis]
+    _check_whole_span(lw, node)
     if node.step is not None:
         step = lw.need_one(node.step)
         if not isinstance(step, Number) or step.value != 1:
@@ -98,6 +99,18 @@ def _slice(lw: Lowering, node: ast.Slice, axis: int, shape: Shape) -> Entry:
         position = f"{extent_text(low)}:{extent_text(high)}"
         lw.fail("AK222", node, position=position, axis=axis, shape=shape_text(shape))
     return Entry(node, "slice", low=low, high=high)
+
+
+def _check_whole_span(lw: Lowering, node: ast.Slice) -> None:
+    """Reject `s.start:s.end` of a piece or segment, which is `s` itself. Errors: AK603."""
+    ends = [(e.value.id, e.attr) for e in (node.lower, node.upper) if isinstance(e, ast.Attribute) and
+            isinstance(e.value, ast.Name)]  # fmt: skip
+    if len(ends) != 2 or ends[0][0] != ends[1][0] or [attribute for _, attribute in ends] != ["start", "end"]:
+        return
+    value = lw.lookup(ends[0][0])
+    if isinstance(value, BlockVar) and value.scalar is None:
+        fixes = (lw.source.replace(node, value.name, f"write `{value.name}`"),)
+        lw.fail("AK603", node, what="a slice with run-time bounds", instead=f"it is `{value.name}` itself", fixes=fixes)
 
 
 def _position(lw: Lowering, node: ast.expr, number: int, axis: int, shape: Shape) -> Entry:

@@ -54,6 +54,12 @@ STRUCTURE = (
     "Kernel",
     "compile",
 )
+# Where those stand that a loop's head calls.
+HEADS = {
+    **dict.fromkeys(("grid", "steps", "elements"), "heads a loop: `for t in ak.grid(T):`"),
+    **dict.fromkeys(("each", "parts"), "is an axis of a grid: `for p in ak.grid(ak.parts(T, 8)):`"),
+    "segments": "is an axis of a grid: `for s in ak.grid(ak.segments(offsets)):`",
+}
 NUMBERS = {"inf": float("inf"), "nan": float("nan")}
 PUBLIC = (*OPERATIONS, *ACCESSES, *DTYPES, *NUMBERS, *STRUCTURE)
 
@@ -165,8 +171,7 @@ def _call(lw: Lowering, node: ast.expr) -> FrontValue:
         case Function(name) if name in ACCESSES:
             return ACCESSES[name](lw, node)
         case Function(name):
-            heads = name in ("grid", "each", "parts", "segments", "steps", "elements")
-            where = "heads a loop: `for t in ak.grid(T):`" if heads else "is not called in a kernel"
+            where = HEADS.get(name, "is not called in a kernel")
             lw.fail("AK109", node, name=f"ak.{name}", instead=f"`ak.{name}` {where}")
         case PythonName(name, "builtin"):
             _builtin(lw, name, node)

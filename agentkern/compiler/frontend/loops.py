@@ -12,6 +12,7 @@ from agentkern.compiler.frontend.grids import lower_grid
 from agentkern.compiler.frontend.later import LATER
 from agentkern.compiler.frontend.lists import list_items
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
+from agentkern.compiler.frontend.ranges import callee_is
 from agentkern.compiler.frontend.recovery import forget
 from agentkern.compiler.frontend.steps import lower_steps
 from agentkern.compiler.frontend.values import (
@@ -30,6 +31,8 @@ from agentkern.compiler.frontend.values import (
 )
 
 MAX_UNROLLED = 1024
+AXES = ("each", "parts", "segments")
+"""Forms of a grid's axes that are no loops by themselves."""
 
 
 def handle_for(lw: Lowering, node: ast.stmt) -> None:
@@ -114,6 +117,11 @@ def _bind(lw: Lowering, node: ast.For, target: ast.expr, value: FrontValue) -> N
 
 def _not_a_loop(lw: Lowering, node: ast.For) -> NoReturn:
     forget(lw, node)
+    if isinstance(node.iter, ast.Call) and any(callee_is(lw, node.iter.func, name) for name in AXES) and lw.prefix:
+        text = lw.source.exact(node.iter)
+        fixes = (lw.source.replace(node.iter, f"{lw.prefix}grid({text})", "make it an axis of a grid"),)
+        instead = "it is an axis of a grid: `for s in ak.grid(ak.segments(offsets)):`"
+        lw.fail("AK105", node.iter, what=f"a loop over `{lw.source.text_of(node.iter)}`", instead=instead, fixes=fixes)
     instead = "loops are `ak.grid`, in a grid `ak.steps`, and `range` over a compile-time number"
     lw.fail("AK105", node.iter, what=f"a loop over `{lw.source.text_of(node.iter)}`", instead=instead)
 

@@ -186,10 +186,15 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
     name = node.attr
     if name not in BLOCK_ATTRIBUTES:
         fixes = (lw.source.replace(node, block.name, f"use `{block.name}`"),) if name in ("size", "extent") else ()
+        hint = None
+        if fixes and block.span is not None:
+            length = f"({block.name}.end - {block.name}.start)"
+            fixes = (lw.source.replace(node, length, "take its length"),)
+            hint = f"its length is `{block.name}.end - {block.name}.start`; in shapes it is `{block.name}` itself"
         near = difflib.get_close_matches(name, BLOCK_ATTRIBUTES, 1)
         if near:
             fixes = (lw.source.replace(node, f"{block.name}.{near[0]}", f"write `.{near[0]}`"),)
-        lw.fail("AK402", node, block=block.name, attribute=name, fixes=fixes)
+        lw.fail("AK402", node, block=block.name, attribute=name, fixes=fixes, hint=hint)
     if block.span is not None and name != "ordinal":
         return _of_span(lw, block, block.span, name, node)
     if name == "index":

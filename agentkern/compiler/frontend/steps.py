@@ -101,6 +101,10 @@ def _bound(lw: Lowering, node: ast.expr) -> Bound:
             lw.fail("AK215", node, reason=f"`{lw.source.text_of(node)}`")
         case Tile() as tile if tile.dtype.is_integer and not tile.shape:
             return cast(lw, tile, I64, node)
+        case BlockVar(span=(_, _)) as block:
+            bounds = f"{block.name}.start, {block.name}.end"
+            fixes = (lw.source.replace(node, bounds, "step through its indices"),)
+            lw.fail("AK215", node, reason=describe(block), hint=f"its indices are `ak.steps({bounds})`", fixes=fixes)
         case other:
             lw.fail("AK215", node, reason=describe(other), hint="bounds are sizes and integer scalars")
 

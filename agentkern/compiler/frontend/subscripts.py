@@ -84,12 +84,13 @@ def store(lw: Lowering, tensor: Tensor, node: ast.Subscript, value: FrontValue, 
 
 def writable(lw: Lowering, tensor: Tensor, node: ast.Subscript) -> Selection:
     """What a subscript that is stored to selects. Errors: those of `store`."""
+    if lw.grid is not None:
+        lw.grid.writes.add(tensor.name)  # first: of a subscript that is rejected no second error follows
     found = entries(lw, node, tensor.name, tensor.type.shape)
     if tensor.type.access == "in":
         lw.fail("AK311", node, name=tensor.name)
     if lw.grid is None:
         lw.fail("AK110", node, what=f"storing to `{tensor.name}`")
-    lw.grid.writes.add(tensor.name)
     return select(lw, tensor, found)
 
 

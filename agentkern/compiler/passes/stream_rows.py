@@ -110,9 +110,9 @@ class _Streams:
 
     def long_class(self, op: Op) -> int:
         """The class along which a sink is long: that of the value that it reduces or stores."""
-        if op.name not in REDUCTIONS and op.name not in ("store", "require"):
+        if op.name not in REDUCTIONS and op.name not in ("store", "atomic", "require"):
             raise _no_code(op)
-        value = op.operands[1] if op.name == "store" else op.operands[0]
+        value = tile_of(op) if op.name in FIXED_OPERANDS else op.operands[0]
         return next(number for number in self.classes.axes(value) if number in self.wide)
 
     def touches(self, op: Op) -> bool:
@@ -271,7 +271,7 @@ class _Chunk:
 
     def store(self, op: Op) -> None:
         operands, attrs = tuple(self.value(v) for v in op.operands), op.attrs
-        if op.name == "store":
+        if op.name in FIXED_OPERANDS:
             operands, attrs = self.subscript(op, operands)
         self.builder.location = op.location
         self.builder.emit(op.name, operands, (), attrs)

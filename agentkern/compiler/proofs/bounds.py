@@ -73,6 +73,9 @@ def _data_hint(scope: Scope, access: Access, axis: int, index: AxisIndex) -> str
     """What to write where data names the element: a promise, or the bound that the condition lacks."""
     extent = access.type.shape[axis]
     ragged = _segments_of(scope, index)
+    if ragged is not None and ragged.end == extent:
+        name = blocks.label(ragged.segment)
+        return f"rows of a segment are from `{name}.start` to before `{name}.end`, and an empty one has none"
     if ragged is not None:
         return f"segments of `{ragged.offsets}` end at {ragged.end}: they subscript an axis of that extent"
     promise = f"promise `.values(0, {extent})` on the tensor that holds the indices"
@@ -86,9 +89,10 @@ def _data_hint(scope: Scope, access: Access, axis: int, index: AxisIndex) -> str
 
 
 def _segments_of(scope: Scope, index: AxisIndex) -> Ragged | None:
-    """The segments that a block of rows or a whole segment is of."""
-    low, high = (index.low, index.high) if index.block is None else (index.block.first, index.block.extent)
-    return scope.forms.segment_within(low, high)
+    """The segments whose rows an index counts."""
+    forms = (index.low, index.high) if index.block is None else (index.block.first, index.block.extent)
+    used = {name for form in forms for name in dims.symbols(form)}
+    return next((each for each in scope.forms.ragged if not used.isdisjoint(each.names)), None)
 
 
 def _shown(scope: Scope, access: Access, axis: int, index: AxisIndex) -> bool:

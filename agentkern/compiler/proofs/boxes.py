@@ -80,11 +80,25 @@ class _Sweep:
         self.counts.update({Symbol(blocks.at_name(b)): b.extent for b in self.fixed if b.first == 0})
         self.counts.update(more)
         self.counts.update({_inside(loop): block.length for loop, block in self.within.items()})
+        self.of_segments = {block: found for block in scope.blocks if (found := self._of_segment(block)) is not None}
+        self.counts.update(
+            {_inside(block): end for block, (ragged, _) in self.of_segments.items() if (end := ragged.end)}
+        )
         self.names: dict[Atom, tuple[str, ...]] = {Symbol(blocks.ordinal_name(b)): (b.name,) for b in scope.blocks}
         self.names.update({Symbol(blocks.at_name(b)): (b.name,) for b in scope.blocks})
         self.names.update({_inside(loop): (loop.name, block.name) for loop, block in self.within.items()})
+        for block, (ragged, _) in self.of_segments.items():
+            self.names[_inside(block)] = (block.name, ragged.segment.name)
         self.spent: list[str] = []
         self.exact = True
+
+    def _of_segment(self, block: BlockType) -> tuple[Ragged, Form] | None:
+        """The segment that a block or loop runs through, and the index that its first one stands for."""
+        for ragged in self.scope.forms.ragged:
+            start, length = map(dims.symbol, ragged.names)
+            if ragged.end is not None and (block.first, block.extent) in (ragged.bounds, (0, length)):
+                return ragged, start
+        return None
 
     def is_fixed(self, block: BlockType) -> bool:
         """Whether the axis has one range for every block and step."""
@@ -132,8 +146,7 @@ class _Sweep:
 
     def _all_known(self) -> bool:
         return all(
-            block in self.fixed or block in self.within or self._ragged(block.first, block.extent) is not None
-            for block in self.scope.blocks
+            block in self.fixed or block in self.within or block in self.of_segments for block in self.scope.blocks
         )
 
     def _ragged(self, low: Form, high: Form) -> Ragged | None:
@@ -142,7 +155,7 @@ class _Sweep:
         return found if found is not None and found.end is not None else None
 
     def _over_blocks(self, form: Form) -> Form:
-        """An index in which a loop over a block's indices runs through those of all blocks."""
+        """An index in which what runs over a block's or a segment's indices runs through those of all of them."""
         moved = {
             blocks.ordinal_name(loop): dims.add(
                 dims.add(Dim((((_inside(loop),), 1),)), block.first), dims.mul(loop.first, -1)
@@ -150,6 +163,11 @@ class _Sweep:
             for loop, block in self.within.items()
             if loop.block == 1
         }
+        for block, (_, start) in self.of_segments.items():
+            number = dims.add(Dim((((_inside(block),), 1),)), dims.mul(start, -1))
+            moved[blocks.at_name(block)] = dims.add(number, block.first)
+            if block.block == 1:
+                moved[blocks.ordinal_name(block)] = number
         return dims.substitute(form, moved)
 
     def _range(self, low: Form, high: Form) -> Interval:

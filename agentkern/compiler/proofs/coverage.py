@@ -114,6 +114,7 @@ class _Goal:
             refuted=refuted,
             tensor=name,
             access=self.load.text if self.load is not None else "",
+            hint=next((hint for scope, a in self.stores if (hint := wording.by_offsets(scope.around(a.op), a))), ""),
         )
 
     def _case(self, boxes: Sequence[Box]) -> Case:

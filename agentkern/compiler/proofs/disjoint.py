@@ -140,7 +140,11 @@ def _writes_apart(facts: KernelFacts, scope: Scope, store: Access, before: Seque
         tensor=name,
         access=store.text,
         promised=promised,
-        hint=MIXED if any(_mixed(other, store) for other in meets) else HINT if scatters else "",
+        hint=MIXED
+        if any(_mixed(other, store) for other in meets)
+        else HINT
+        if scatters
+        else wording.by_offsets(scope.around(store.op), store),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import KernelFacts, Scope
 from agentkern.compiler.analysis.element_forms import ALWAYS
 from agentkern.compiler.ir import dims
@@ -72,4 +73,16 @@ def _obligation(facts: KernelFacts, scope: Scope, op: Op, axis: int, least: int)
             ),
         ),
         access=f"ak.{op.name}",
+        hint=_hint(scope, extent, least),
     )
+
+
+def _hint(scope: Scope, extent: Form, least: int) -> str:
+    """What shows that a segment is long enough."""
+    for ragged in scope.forms.ragged:
+        name = blocks.label(ragged.segment)
+        if extent == dims.symbol(ragged.names[1]):
+            return (
+                f'a segment may be shorter; say that none is: `ak.require({name}.end - {name}.start >= {least}, "...")`'
+            )
+    return ""

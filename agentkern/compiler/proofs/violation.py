@@ -204,13 +204,15 @@ def make_violation(
     kept = list(clauses)
     needed = {name for clause in kept for member in clause for name in dims.symbols(member)}
     needed.update(name for form in shown for name in dims.symbols(form))
+    every = list(unknowns)[::-1]
     chosen: list[Unknown] = []
-    for unknown in reversed(list(unknowns)):
-        if unknown.required or unknown.name in needed:
+    while more := [u for u in every if u not in chosen and (u.required or u.name in needed)]:
+        for unknown in more:
             chosen.append(unknown)
             kept += unknown.clauses
             mentioned = [*unknown.lows, *unknown.highs, *(m for clause in unknown.clauses for m in clause)]
             needed.update(name for form in mentioned for name in dims.symbols(form))
+    chosen.sort(key=every.index)
     undeclared = sorted(needed - {u.name for u in chosen})
     chosen += [Unknown(name, "value", (), ()) for name in undeclared]
     ordered = _as_early_as_possible(chosen[::-1])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
+from agentkern.compiler.analysis.promises import Promise
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.records import records_of
 from agentkern.compiler.ir.types import BlockType
@@ -76,6 +77,18 @@ def verb(access: Access) -> str:
 def on_axis(access: Access, axis: int) -> str:
     """Which axis, where a tensor has several."""
     return f" of axis {axis}" if len(access.axes) > 1 else ""
+
+
+def by_offsets(scope: Scope, access: Access) -> str:
+    """What to write where an access counts from loaded offsets: that their segments are apart is known of segments."""
+    forms = [form for index in access.axes for form in (index.low, index.high)]
+    forms += [form for index in access.axes if index.block for form in (index.block.first, index.block.extent)]
+    for name in sorted({name for form in forms for name in dims.symbols(form)} & scope.forms.origins.keys()):
+        load = scope.forms.origins[name]
+        tensor = load.operands[0].name or ""
+        if scope.forms.promises.get(tensor, Promise()).end is not None:
+            return f"iterate over the segments: `for s in ak.grid(ak.segments({tensor})):`"
+    return ""
 
 
 def listed(numbers: Sequence[int]) -> str:
