@@ -171,7 +171,7 @@ class _Meeting:
             return False
         for loop in self.scope.present:
             piece = blocks.piece_of(loop.first, loop.extent, self.scope.blocks)
-            if piece is None or piece[0].name in self.settled or not self.facts.at_most(loop.first, loop.extent):
+            if piece is None or piece[0].name in self.same.settled or not self.facts.at_most(loop.first, loop.extent):
                 continue
             inside = [
                 facts.at_most(loop.first, sides[0]) and facts.at_most(sides[1], loop.extent)
