@@ -10,14 +10,17 @@ from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.records import Layout, records_of
 from agentkern.compiler.ir.types import Access, TensorType, TileType
+from agentkern.compiler.ir.views import granules_of
 from agentkern.dsl.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)
 class TensorParam:
-    """A tensor parameter: extents over the kernel's sizes. Contiguous, row-major.
+    """A tensor parameter: extents over the kernel's sizes. Contiguous, row-major, unless `strides` are prescribed.
 
-    Of records it is the bytes: u8, the last axis one record, whose layout is `record`.
+    Of records it is the bytes: u8, the last axis one record, whose layout is `record`. Its address is a multiple of
+    `aligned` bytes. Its rows are whole numbers of `granule` elements side by side, and its address is a multiple of as
+    many: views of wider elements need that.
     """
 
     name: str
@@ -25,6 +28,9 @@ class TensorParam:
     shape: tuple[int | Dim, ...]
     access: Access
     record: Layout | None = None
+    strides: tuple[int | Dim, ...] | None = None
+    aligned: int = 1
+    granule: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +47,13 @@ def params_of(kernel: Kernel) -> tuple[TensorParam | ScalarParam, ...]:
     given = kernel.attrs.get("defaults", ())
     assert isinstance(given, tuple)
     defaults: dict[str, object] = dict(given)
-    records = records_of(kernel)
+    records, granules = records_of(kernel), granules_of(kernel)
     found: list[TensorParam | ScalarParam] = []
     for value in kernel.params:
         name, type_ = value.name or "argument", value.type
         if isinstance(type_, TensorType):
-            found.append(TensorParam(name, type_.dtype, type_.shape, type_.access, records.get(name)))
+            layout = (type_.strides, type_.aligned, granules.get(name, 1))
+            found.append(TensorParam(name, type_.dtype, type_.shape, type_.access, records.get(name), *layout))
         elif isinstance(type_, TileType):
             default = defaults.get(name)
             assert default is None or isinstance(default, int | float)

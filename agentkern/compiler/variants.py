@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd
 
-from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import KernelAbi, TensorParam, Variant, params_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
-from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.types import TensorType
+from agentkern.compiler.ir.views import contiguous_strides
 
 MAX_ALIGNMENT = 16
 
@@ -26,21 +25,18 @@ def fitting_variant(
 ) -> Variant:
     """The variant for a call: `address_alignment` is what every tensor's address is a multiple of, in bytes."""
     alignment = gcd(address_alignment, MAX_ALIGNMENT)
-    for name, nbytes, shape in _tensors(kernel):
-        if name in strided:
+    tensors = _tensors(kernel)
+    fixed = {tensor.name for tensor in tensors if tensor.strides is not None}
+    strided = tuple(name for name in strided if name not in fixed)
+    for tensor in tensors:
+        if tensor.name in strided:
             continue
-        for axis in range(1, len(shape)):
-            stride = dims.product(shape[axis:])
+        for stride in tensor.strides or contiguous_strides(tensor.shape)[:-1]:
             if not isinstance(stride, int):
-                alignment = gcd(alignment, nbytes * dims.evaluate(stride, sizes))
+                alignment = gcd(alignment, tensor.dtype.nbytes * dims.evaluate(stride, sizes))
     return Variant(strided, alignment)
 
 
-def _tensors(kernel: Kernel | KernelAbi) -> list[tuple[str, int, tuple[int | Dim, ...]]]:
-    found: list[tuple[str, int, tuple[int | Dim, ...]]] = []
-    for param in kernel.params:
-        if isinstance(param, TensorParam):
-            found.append((param.name, param.dtype.nbytes, param.shape))
-        elif not isinstance(param, ScalarParam) and isinstance(param.type, TensorType):
-            found.append((param.name or "", param.type.dtype.nbytes, param.type.shape))
-    return found
+def _tensors(kernel: Kernel | KernelAbi) -> list[TensorParam]:
+    params = kernel.params if isinstance(kernel, KernelAbi) else params_of(kernel)
+    return [param for param in params if isinstance(param, TensorParam)]

@@ -4,7 +4,6 @@ from agentkern.diagnostics.code import Code, call, later, tool
 
 LATER = (
     later("AK601", "`{name}` is not supported yet", "{instead}"),
-    later("AK602", "parameter `{name}`: {what} is not supported yet", "{instead}"),
     later("AK603", "subscript: {what} is not supported yet", "{instead}"),
     later("AK604", "{what} is not supported yet", "{instead}"),
     Code(
@@ -39,7 +38,7 @@ CALLS = (
     call("AK701", "argument `{name}` is on {got}, expected {expected}", "move it to the GPU that runs the kernel"),
     call("AK702", "argument `{name}` is {got}, expected {expected}", "convert it before the call"),
     call("AK703", "argument `{name}` has {got} axes, expected {expected}"),
-    call("AK704", "argument `{name}` has strides {got}, expected {expected}", "pass `.contiguous()`"),
+    call("AK704", "argument `{name}` has strides {got}, expected {expected}", "copy it to memory with those strides"),
     call("AK705", "argument `{name}`: axis {axis} is {got}, expected {expected}"),
     call("AK706", "{reason}", "the call is `{form}`"),
     call("AK707", "argument `{name}`: {value} is not a {expected}"),

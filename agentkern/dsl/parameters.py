@@ -32,6 +32,17 @@ class TensorAnnotation:
         """Let an output keep the old bytes of elements that are not written."""
         return self._promising("partial")
 
+    def strides(self, *strides: object) -> TensorAnnotation:
+        """Prescribe the strides, in elements, one for each axis: `.strides(4 * ak.align(T, 4), 4, 1)`.
+
+        Every call is held to them; an output that is left out is allocated so. What only strides reach is no element.
+        """
+        return self._promising("strides", *strides)
+
+    def aligned(self, nbytes: int) -> TensorAnnotation:
+        """Prescribe that the first element's address is a multiple of so many bytes, a power of two up to 256."""
+        return self._promising("aligned", nbytes)
+
     def _promising(self, *promise: object) -> TensorAnnotation:
         return TensorAnnotation(self.access, self.items, (*self.promises, promise))
 

@@ -53,9 +53,14 @@ class HostImage:
 
 
 def image_of(array: NDArray[Any]) -> HostImage:
-    """Return a contiguous array as its own memory."""
-    assert array.flags.c_contiguous, "an array with gaps needs the memory that it lies in"
-    return HostImage(array, array.reshape(-1).view(np.uint8))
+    """Return an array as its own memory: a contiguous one, or one that `layouts.py` has spread."""
+    if array.flags.c_contiguous:
+        return HostImage(array, array.reshape(-1).view(np.uint8))
+    memory = array
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    assert memory.flags.c_contiguous, "an array with gaps needs the memory that it lies in"
+    return HostImage(array, memory.reshape(-1).view(np.uint8))
 
 
 def run_on_gpu(

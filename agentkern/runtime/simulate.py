@@ -8,6 +8,7 @@ import numpy as np
 
 from agentkern.compiler.abi import Argument, KernelAbi, TensorParam
 from agentkern.runtime.launch_blocks import blocks_of
+from agentkern.runtime.layouts import laid_out
 from agentkern.runtime.scalar_arguments import bind_scalar
 from agentkern.runtime.simulator import (
     Buffer,
@@ -31,9 +32,22 @@ def simulate(
 ) -> tuple[SimulatorReport, ...]:
     """Run every launch in order; outputs are written in place. One report per launch that ran.
 
-    `tensors` hold raw storage of each parameter's shape; outputs count as uninitialised until written.
+    `tensors` hold raw storage of each parameter's shape, laid out as prescribed or copied so. Outputs count as
+    uninitialised until written.
     Errors: AK714 for more blocks than a grid can have.
     """
+    with laid_out(abi, tensors, sizes) as placed:
+        return _run(abi, module, placed, sizes, scalars, options)
+
+
+def _run(
+    abi: KernelAbi,
+    module: SimulatorModule,
+    tensors: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, Scalar],
+    options: SimulatorOptions,
+) -> tuple[SimulatorReport, ...]:
     buffers = {
         param.name: Buffer(
             param.name,

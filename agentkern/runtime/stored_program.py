@@ -103,7 +103,9 @@ def _param(param: TensorParam | ScalarParam) -> dict[str, object]:
         return {"name": param.name, "dtype": param.dtype.name, "default": param.default}
     shape = [_extent(extent) for extent in param.shape]
     record = None if param.record is None else attr_text(record_row("", param.record)[1:])
-    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access, "record": record}
+    strides = None if param.strides is None else [_extent(stride) for stride in param.strides]
+    layout = {"record": record, "strides": strides, "aligned": param.aligned, "granule": param.granule}
+    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access, **layout}
 
 
 def _argument(argument: Argument) -> dict[str, object]:
@@ -138,7 +140,10 @@ def _read_param(data: dict[str, Any]) -> TensorParam | ScalarParam:
     if "shape" not in data:
         return ScalarParam(data["name"], dtype, data["default"])
     shape = tuple(_read_extent(extent) for extent in data["shape"])
-    return TensorParam(data["name"], dtype, shape, data["access"], _read_record_layout(data["record"]))
+    record = _read_record_layout(data["record"])
+    strides = None if data["strides"] is None else tuple(_read_extent(stride) for stride in data["strides"])
+    layout = (record, strides, data["aligned"], data["granule"])
+    return TensorParam(data["name"], dtype, shape, data["access"], *layout)
 
 
 def _read_record_layout(text: str | None) -> Layout | None:

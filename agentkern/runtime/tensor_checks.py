@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.records import Layout
 from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.layouts import prescribed, same_places
 from agentkern.runtime.overlap import names_an_element_twice
 from agentkern.runtime.tensor_view import TensorView, holds
 
@@ -45,3 +48,23 @@ def check_tensor(param: TensorParam, view: TensorView) -> None:
         raise CallError("AK704", name=name, got=view.strides, expected="none below 0")
     if written and names_an_element_twice(view):
         raise CallError("AK704", name=name, got=view.strides, expected="a place of its own for each element")
+
+
+def check_layout(param: TensorParam, view: TensorView, sizes: Mapping[str, int]) -> None:
+    """Check what a parameter prescribes of its memory, once the sizes are known.
+
+    Errors: AK704 other strides, or rows that are no whole number of a view's wider elements; AK711 its address.
+    """
+    if view.elements == 0:
+        return
+    strides = prescribed(param, sizes)
+    if strides is not None and not same_places(view.shape, view.strides, strides):
+        raise CallError("AK704", name=param.name, got=view.strides, expected=strides)
+    aligned = max(param.aligned, param.granule * param.dtype.nbytes)
+    if view.pointer % aligned:
+        raise CallError("AK711", name=param.name, got=view.pointer & -view.pointer, expected=aligned)
+    apart = [stride for stride, extent in zip(view.strides[:-1], view.shape[:-1], strict=True) if extent > 1]
+    joined = not view.shape or view.shape[-1] <= 1 or view.strides[-1] == 1
+    if param.granule > 1 and not (joined and all(stride % param.granule == 0 for stride in apart)):
+        expected = f"rows without gaps that begin at multiples of {param.granule} elements"
+        raise CallError("AK704", name=param.name, got=view.strides, expected=expected)

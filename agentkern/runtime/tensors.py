@@ -14,12 +14,13 @@ from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.allocation import allocate
 from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.layouts import prescribed
 from agentkern.runtime.list_arguments import with_entries
 from agentkern.runtime.overlap import same_elements, share_memory
 from agentkern.runtime.scalar_arguments import BoundScalar, bind_scalar
 from agentkern.runtime.signature import Signature, arguments_by_name, callers_names, form_of, named_sizes
 from agentkern.runtime.sizes import shape_of, solve_sizes
-from agentkern.runtime.tensor_checks import check_tensor
+from agentkern.runtime.tensor_checks import check_layout, check_tensor
 from agentkern.runtime.tensor_view import Device, Library, TensorView, view_tensor
 
 WIDEST_ALIGNMENT = 16
@@ -37,7 +38,7 @@ class BoundTensor:
     @property
     def strided(self) -> bool:
         """Whether it needs a build with free strides."""
-        return not self.view.contiguous
+        return not self.view.contiguous and self.param.strides is None
 
     @property
     def alignment(self) -> int:
@@ -120,6 +121,8 @@ def bind_call(
     tensors = tuple(
         _bound(param, views.get(param.name), sizes, place, _library_of(views)) for param in signature.tensors
     )
+    for bound in tensors:
+        check_layout(bound.param, bound.view, sizes)
     _check_overlap(tensors, in_place)
     scalars = tuple(
         bind_scalar(param.name, param.dtype, given.get(param.name, param.default))
@@ -180,7 +183,7 @@ def _bound(
 ) -> BoundTensor:
     if view is not None:
         return BoundTensor(param, view, allocated=False)
-    tensor = allocate(param.name, param.dtype, shape_of(param, sizes), device, library)
+    tensor = allocate(param, shape_of(param, sizes), prescribed(param, sizes), device, library)
     return BoundTensor(param, view_tensor(tensor, param.name), allocated=True)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from agentkern.compiler.abi import lists_of
 from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.records import Layout, records_of
 from agentkern.compiler.ir.types import TensorType, TileType
@@ -97,7 +98,13 @@ def signature_text(kernel: Kernel) -> str:
 def _tensor_text(type_: TensorType, record: Layout | None) -> str:
     access = {"in": "In", "out": "Out", "inout": "InOut"}[type_.access]
     shape = type_.shape if record is None else type_.shape[:-1]
-    return f"{access}[{type_.dtype if record is None else record.name}{''.join(f', {extent}' for extent in shape)}]"
+    strides = type_.strides
+    if record is not None and strides is not None:
+        strides = tuple(dims.floordiv(stride, record.nbytes) for stride in strides[:-1])
+    layout = "" if strides is None else f".strides({', '.join(map(str, strides))})"
+    layout += f".aligned({type_.aligned})" if type_.aligned > 1 else ""
+    of = type_.dtype if record is None else record.name
+    return f"{access}[{of}{''.join(f', {extent}' for extent in shape)}]{layout}"
 
 
 def _shortest(value: float, dtype: DType) -> str:

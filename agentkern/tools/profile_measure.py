@@ -26,6 +26,7 @@ from agentkern.runtime.gpu_subjects import (
     kernel_subject,
     poison,
 )
+from agentkern.runtime.layouts import prescribed, span
 from agentkern.runtime.list_arguments import with_entries
 from agentkern.runtime.signature import callers_names, signature_of
 from agentkern.runtime.tensor_view import FOREIGN_NAMES
@@ -147,10 +148,24 @@ def make_arguments(timed: Timed, number: int) -> dict[str, object]:
                 made[param.name] = _random(param.dtype, shape, device, generator)
             else:
                 made[param.name] = _promised(promise, param.dtype, shape, timed.sizes, generator)
+            strides = prescribed(param, timed.sizes)
+            made[param.name] = made[param.name] if strides is None else _spread(made[param.name], strides)
     for listed in timed.abi.lists:
         if all(entry in made for entry in listed.entries):
             made[listed.name] = [made.pop(entry) for entry in listed.entries]
     return made if timed.prepare is None else _prepared(timed, timed.prepare(made))
+
+
+def _spread(tensor: object, strides: tuple[int, ...]) -> torch.Tensor:
+    """Return the elements in memory with these strides."""
+    assert isinstance(tensor, torch.Tensor)
+    memory = torch.empty(span(tuple(tensor.shape), strides), dtype=tensor.dtype, device=tensor.device)
+    return memory.as_strided(tensor.shape, strides).copy_(tensor)
+
+
+def _copied(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy with the same strides."""
+    return _spread(tensor, tuple(tensor.stride()))
 
 
 def _promised(
@@ -190,7 +205,7 @@ def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str
     def launched(given: Arguments) -> dict[str, object]:
         """What a run leaves, from copies of the tensors that it changes."""
         entries = with_entries(signature, given)
-        copies = {name: tensor.clone() for name in changed if isinstance(tensor := entries[name], torch.Tensor)}
+        copies = {name: _copied(t) for name in changed if isinstance(t := entries[name], torch.Tensor)}
         call = bind_call(signature, (), {**entries, **copies}, device=kernel.device)
         kernel.launch(call, current_stream(timed.device_index))
         return call.outputs

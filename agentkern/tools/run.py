@@ -25,6 +25,7 @@ from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, image_of, run_on_gpu
+from agentkern.runtime.layouts import fitting, laid_out
 from agentkern.runtime.nvrtc import NvrtcOptions
 from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.programs import compile_program
@@ -167,6 +168,9 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
         if broken is not None:
             raise CallError("AK715", name=broken[0], reason=broken[1])
         given = {**made, **_writable_copies(described.tensors, inputs), **inputs.numbers, **dims}
+        for param in described.tensors:
+            array = given.get(param.name)
+            given |= {param.name: fitting(param, array, sizes)} if isinstance(array, np.ndarray) else {}
         return bind_call(signature, (), given, device=CPU)
     except CallError as e:
         raise Failed(e.diagnostic(Span(request.path))) from e
@@ -302,10 +306,11 @@ def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> N
     try:
         options = NvrtcOptions(_gpu_target(request.path))
         built = build_cubin(compiled.cuda, options, Cache(cache_folder(os.environ)))
-        images = {name: image_of(array) for name, array in _arrays(call).items()}
         scalars = {scalar.name: scalar.value for scalar in call.scalars}
         program = GpuProgram(compiled.abi, built.cubin)
-        run_on_gpu(worker, program, images, call.sizes, scalars, timeout_s=_GPU_TIMEOUT_S)
+        with laid_out(compiled.abi, _arrays(call), call.sizes) as placed:
+            images = {name: image_of(array) for name, array in placed.items()}
+            run_on_gpu(worker, program, images, call.sizes, scalars, timeout_s=_GPU_TIMEOUT_S)
     except (NoDriver, DriverError) as e:
         raise Failed(error("AK806", span, reason=str(e))) from e
     except NvrtcMissing as e:

@@ -11,6 +11,7 @@ import numpy as np
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.dsl.dtypes import DType
+from agentkern.runtime.layouts import prescribed, span
 from agentkern.tools.verify_model import Call, RunOptions, Signature, concrete
 
 GUARD_BYTES = 256
@@ -83,8 +84,10 @@ def _elements(memory: Raw, array: Raw) -> Raw:
     return np.lib.stride_tricks.as_strided(memory, shape, strides)
 
 
-def guarded(name: str, contents: Raw, *, strided: bool = False, step: int = 2) -> GuardedArray:
-    """Return a guarded copy of `contents`.
+def guarded(
+    name: str, contents: Raw, *, strided: bool = False, step: int = 2, strides: tuple[int, ...] | None = None
+) -> GuardedArray:
+    """Return a guarded copy of `contents`, with `strides` in elements where they are given.
 
     Contiguous: its first element at an address that 256 divides, as on a GPU. Strided: every `step`-th element of rows
     of odd length, from an address that only an element's size divides.
@@ -92,11 +95,16 @@ def guarded(name: str, contents: Raw, *, strided: bool = False, step: int = 2) -
     itemsize, shape = contents.itemsize, contents.shape
     spread = strided and contents.ndim > 0 and contents.size > 0
     held = (*shape[:-1], step * shape[-1] + 1 + (step * shape[-1]) % 2) if spread else shape
-    n_bytes, offset = math.prod(held) * itemsize, GUARD_BYTES + (itemsize if spread else 0)
+    n_held = math.prod(held) if strides is None else span(shape, strides)
+    n_bytes, offset = n_held * itemsize, GUARD_BYTES + (itemsize if spread else 0)
     allocation = np.full(n_bytes + 4 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
     start = -allocation.ctypes.data % GUARD_BYTES
     memory = allocation[start : start + n_bytes + offset + GUARD_BYTES]
-    array = memory[offset : offset + n_bytes].view(contents.dtype).reshape(held)
+    array = memory[offset : offset + n_bytes].view(contents.dtype)
+    if strides is not None:
+        array = np.lib.stride_tricks.as_strided(array, shape, tuple(stride * itemsize for stride in strides))
+    else:
+        array = array.reshape(held)
     array = array[..., : step * shape[-1] : step] if spread else array
     array[...] = contents
     return GuardedArray(name, memory, array, contents)
@@ -111,12 +119,18 @@ def initial(param: TensorParam, call: Call, which: int) -> Raw:
 
 def lay_out(signature: Signature, call: Call, options: RunOptions) -> dict[str, GuardedArray]:
     """Return one guarded array for each tensor parameter."""
-    which, strided = options.poison, options.strided
-    # the bytes of a record lie one after another
-    steps = {p.name: 2 if p.record is None else 1 for p in signature.tensors}
-    return {
-        p.name: guarded(p.name, initial(p, call, which), strided=strided, step=steps[p.name]) for p in signature.tensors
-    }
+    found: dict[str, GuardedArray] = {}
+    for param in signature.tensors:
+        strides, contents = prescribed(param, call.sizes), initial(param, call, options.poison)
+        step = 2 if param.record is None else 1  # the bytes of a record lie one after another
+        strided = options.strided and has_free_strides(param)
+        found[param.name] = guarded(param.name, contents, strided=strided, step=step, strides=strides)
+    return found
+
+
+def has_free_strides(param: TensorParam) -> bool:
+    """Whether a call may bring gaps anywhere in the tensor."""
+    return param.strides is None and param.granule == 1 and param.aligned <= param.dtype.nbytes and bool(param.shape)
 
 
 def inspect(signature: Signature, buffers: Mapping[str, GuardedArray]) -> tuple[str, ...]:

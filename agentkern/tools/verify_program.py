@@ -16,6 +16,7 @@ from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.programs import compile_program
+from agentkern.tools.verify_buffers import has_free_strides
 from agentkern.tools.verify_model import BuildError, Sizes, signature_of
 
 OTHER_LENGTHS = 2
@@ -73,7 +74,7 @@ class CompiledProgram:
         if not strided:
             return fitting_variant(kernel, sizes)
         tensors = signature_of(kernel).tensors
-        names = tuple(p.name for p in tensors if p.shape)
+        names = tuple(p.name for p in tensors if has_free_strides(p))
         return fitting_variant(kernel, sizes, names, min(p.dtype.nbytes for p in tensors))
 
     def _static(self, sizes: Sizes) -> Mapping[str, int]:

@@ -141,6 +141,17 @@ def k(x: ak.In[ak.f32,T,2,H], o: ak.Out[ak.f32,T]):
 """,
         [({"H": 9001}, {"T": 3}), ({"H": 7}, {"T": 5})],
     ),
+    "strides that are prescribed, with gaps and turned": (
+        """\
+def k(x: ak.In[ak.bf16,T,H].strides(ak.align(H,8)+8,1).aligned(16), y: ak.In[ak.f32,T,H].strides(1,ak.align(T,4)), o: ak.Out[ak.f32,T,2,H].strides(2*H,H,1), p: ak.Out[ak.f32,H,T].strides(2,2*H)):
+    for t in ak.grid(T):
+        o[t,0,:]=x[t,:].to(ak.f32)
+        o[:,1][t,:]=x[:,H//2:][t,0,None].to(ak.f32)+y[t,:]
+    for h,t in ak.grid(H,T):
+        p[h,t]=x.T[h,t].to(ak.f32)*y.T[h,t]
+""",
+        ROWS,
+    ),
     "a view of an optional tensor": (
         """\
 def k(x: ak.In[ak.f32,T,H], w: ak.In[ak.f32,T,H]|None, o: ak.Out[ak.f32,T*H]):

@@ -17,6 +17,8 @@ FORMS: dict[str, Form] = {
     "offsets": form(".offsets(end)"),
     "partial": form(".partial()"),
 }
+LAYOUTS = ("strides", "aligned")
+"""What an annotation says of the memory and not of the values: `layouts.py`."""
 Row = tuple[object, ...]
 
 
@@ -26,7 +28,7 @@ def split_promises(annotation: ast.expr) -> tuple[ast.expr, tuple[ast.Call, ...]
     while (
         isinstance(annotation, ast.Call)
         and isinstance(annotation.func, ast.Attribute)
-        and annotation.func.attr in FORMS
+        and annotation.func.attr in (*FORMS, *LAYOUTS)
         and isinstance(annotation.func.value, ast.Subscript | ast.Call)
     ):
         found.append(annotation)
@@ -43,11 +45,11 @@ def promise_row(lw: Lowering, tensor: Tensor, call: ast.Call) -> Row:
     if kind == "partial":
         return (tensor.name, kind)
     if kind == "offsets":
-        return (tensor.name, kind, _size(lw, arguments["end"]))
+        return (tensor.name, kind, size_of(lw, arguments["end"]))
     ignore = _ignored(lw, arguments)
     if kind == "distinct":
         return (tensor.name, kind, ignore)
-    return (tensor.name, kind, _size(lw, arguments["lo"]), _size(lw, arguments["hi"]), ignore)
+    return (tensor.name, kind, size_of(lw, arguments["lo"]), size_of(lw, arguments["hi"]), ignore)
 
 
 def _check_fits(lw: Lowering, tensor: Tensor, kind: str, call: ast.Call) -> None:
@@ -66,7 +68,8 @@ def _check_fits(lw: Lowering, tensor: Tensor, kind: str, call: ast.Call) -> None
         lw.fail("AK213", call, name=tensor.name, reason=reason)
 
 
-def _size(lw: Lowering, argument: Argument) -> int | Dim:
+def size_of(lw: Lowering, argument: Argument) -> int | Dim:
+    """A number or a size expression. Errors: AK215."""
     match argument.value:
         case Number(int() as number) if not isinstance(number, bool):
             return number
@@ -83,7 +86,7 @@ def _ignored(lw: Lowering, arguments: dict[str, Argument]) -> int | None:
     argument = arguments.get("ignore")
     if argument is None or isinstance(argument.value, Nothing):
         return None
-    found = _size(lw, argument)
+    found = size_of(lw, argument)
     if not isinstance(found, int):
         lw.fail("AK218", argument.node, what=f"`ignore` ({dims.symbols(found)[0]})")
     return found

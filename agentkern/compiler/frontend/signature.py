@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agentkern.compiler.frontend.conversion import ARITHMETIC
 from agentkern.compiler.frontend.literals import converted, misfit
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned, Rejected
-from agentkern.compiler.frontend.promises import Row, promise_row, split_promises
+from agentkern.compiler.frontend.promises import FORMS, LAYOUTS, Row, promise_row, split_promises
 from agentkern.compiler.frontend.tensor_parameters import ACCESS, LIST_HINT, tensor_parameter
 from agentkern.compiler.frontend.values import (
     NOTHING,
@@ -58,7 +59,7 @@ class Signature:
 def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Signature:
     """Read a kernel's parameters; annotations and defaults see the module's names, as in Python.
 
-    Errors: AK114, AK115, AK123, AK203, AK213, AK214, AK602.
+    Errors: AK114, AK115, AK123, AK203, AK213, AK214.
     """
     signature = Signature()
     _plain_parameters(lw, signature, node)
@@ -117,7 +118,7 @@ def _parameter(
         fixes = (lw.source.replace(annotation, annotation.value, "leave the quotes out"),)
         lw.fail("AK213", annotation, name=name, reason="the annotation is a string", fixes=fixes)
     annotation, promises = split_promises(annotation)
-    _reject_later(lw, name, annotation)
+    _reject_unknown(lw, name, annotation)
     if isinstance(annotation, ast.Subscript):
         if default is not None:
             lw.fail("AK214", default, name=name, reason="tensors have no default")
@@ -188,11 +189,13 @@ def _present(lw: Lowering, signature: Signature, argument: ast.arg, settings: Ma
     return ast.copy_location(ast.arg(name, annotation.left), argument) if given else None
 
 
-def _reject_later(lw: Lowering, name: str, annotation: ast.expr) -> None:
+def _reject_unknown(lw: Lowering, name: str, annotation: ast.expr) -> None:
     call = annotation.func if isinstance(annotation, ast.Call) else None
     if isinstance(call, ast.Attribute) and isinstance(call.value, ast.Subscript | ast.Call):
-        instead = "tensors are contiguous; `.values`, `.distinct`, `.offsets` and `.partial` are known"
-        lw.fail("AK602", annotation, name=name, what=f"`.{call.attr}(...)`", instead=instead)
+        known = [*FORMS, *LAYOUTS]
+        near = difflib.get_close_matches(call.attr, known, 1, 0.6)
+        hint = f"did you mean `.{near[0]}`?" if near else f"tensors have `.{'`, `.'.join(known)}`"
+        lw.fail("AK213", annotation, name=name, reason=f"a tensor has no `.{call.attr}(...)`", hint=hint)
 
 
 def _scalar(lw: Lowering, signature: Signature, argument: ast.arg, dtype: DType, default: ast.expr | None) -> None:

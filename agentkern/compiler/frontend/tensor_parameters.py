@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agentkern.compiler.frontend.layouts import split_layouts, with_layout
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.promises import split_promises
 from agentkern.compiler.frontend.values import (
@@ -57,8 +58,9 @@ def tensor_parameter(
 ) -> TensorParameter:
     """Read `ak.In[...]` or `ak.List[ak.In[...], L]`. Errors: AK203, AK213, AK215."""
     if lw.need_one(annotation.value) != Function("List"):
+        layouts, promises = split_layouts(promises)
         type_, record = _type(lw, node, name, annotation)
-        tensor = Tensor(Value(type_, name), name)
+        tensor = Tensor(Value(_laid_out(lw, name, type_, record, layouts), name), name)
         _check_promises(lw, name, record, promises)
         return TensorParameter(_named(tensor, record), (tensor,), promises, type_.access, record)
     if promises:
@@ -69,7 +71,9 @@ def tensor_parameter(
     if not isinstance(inner, ast.Subscript) or lw.need_one(inner.value) == Function("List"):
         reason = "a list holds tensors, and says how many"
         lw.fail("AK213", annotation, name=name, reason=reason, hint=LIST_HINT)
+    layouts, promises = split_layouts(promises)
     type_, record = _type(lw, node, name, inner)
+    type_ = _laid_out(lw, name, type_, record, layouts)
     _check_promises(lw, name, record, promises)
     count = _count(lw, node, name, items[1])
     n_shown = count if isinstance(count, int) else 1
@@ -80,6 +84,17 @@ def tensor_parameter(
 
 def _named(tensor: Tensor, record: Record | None) -> Tensor | Records:
     return tensor if record is None else Records(tensor, record)
+
+
+def _laid_out(
+    lw: Lowering, name: str, type_: TensorType, record: Record | None, calls: tuple[ast.Call, ...]
+) -> TensorType:
+    """The type with what the annotation prescribes; strides of records count records, whose bytes have no gaps."""
+    if record is None:
+        return with_layout(lw, name, type_, calls)
+    found = with_layout(lw, name, replace(type_, shape=type_.shape[:-1]), calls)
+    strides = None if found.strides is None else (*(dims.mul(s, record.nbytes) for s in found.strides), 1)
+    return replace(type_, strides=strides, aligned=found.aligned)
 
 
 def _check_promises(lw: Lowering, name: str, record: Record | None, promises: tuple[ast.Call, ...]) -> None:

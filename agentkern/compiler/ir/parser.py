@@ -103,7 +103,11 @@ def parse_type(text: str) -> object:
     if head == "tile":
         return TileType(DTYPES[pieces[0]], shape, pieces[2] if len(pieces) == 3 else None)
     if head in ("in", "out", "inout", "scratch"):
-        return TensorType(DTYPES[pieces[0]], shape, head)
+        given = pieces[2] if len(pieces) > 2 else "none"
+        strides = None if given == "none" else tuple(dims.parse(piece) for piece in _split(given[1:-1]))
+        if strides is not None and len(strides) != len(shape):
+            raise ValueError(f"{len(strides)} strides for {len(shape)} axes")
+        return TensorType(DTYPES[pieces[0]], shape, head, strides, int(pieces[3]) if len(pieces) > 3 else 1)
     raise ValueError(f"unknown type `{text}`")
 
 

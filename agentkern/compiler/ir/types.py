@@ -46,11 +46,16 @@ class TileType:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """An array in global memory, contiguous unless the launch says otherwise."""
+    """An array in global memory, contiguous unless the launch says otherwise.
+
+    `strides`, in elements, are prescribed for every call; the first element's address is a multiple of `aligned` bytes.
+    """
 
     dtype: DType
     shape: tuple[int | Dim, ...]
     access: Access
+    strides: tuple[int | Dim, ...] | None = None
+    aligned: int = 1
 
     @property
     def rank(self) -> int:
@@ -58,7 +63,11 @@ class TensorType:
         return len(self.shape)
 
     def __str__(self) -> str:
-        return f"{self.access}<{self.dtype.name}, [{', '.join(map(str, self.shape))}]>"
+        layout = ""
+        if self.strides is not None or self.aligned > 1:
+            layout = ", none" if self.strides is None else f", [{', '.join(map(str, self.strides))}]"
+            layout += f", {self.aligned}" if self.aligned > 1 else ""
+        return f"{self.access}<{self.dtype.name}, [{', '.join(map(str, self.shape))}]{layout}>"
 
 
 @dataclass(frozen=True, slots=True)

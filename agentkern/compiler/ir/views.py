@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.core import Kernel, Op, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.regroup import reshape_groups
 from agentkern.compiler.ir.types import TensorType
@@ -64,12 +64,17 @@ def contiguous_strides(shape: Sequence[Extent]) -> tuple[Extent, ...]:
     return tuple(dims.product(tuple(shape[axis + 1 :])) for axis in range(len(shape)))
 
 
+def own_strides(tensor: TensorType) -> tuple[Extent, ...]:
+    """The strides that a tensor has where a call brings no others: those that are prescribed, or without gaps."""
+    return contiguous_strides(tensor.shape) if tensor.strides is None else tensor.strides
+
+
 def strided(tensor: TensorType, view: View, strides: Sequence[Extent] | None = None) -> Strided:
-    """Where a view's elements lie in a tensor with these strides; without, in a contiguous one.
+    """Where a view's elements lie in a tensor with these strides; without, with its own, or in a contiguous one.
 
     Errors: ViewError for a view that is none, or that has no strides there.
     """
-    given = contiguous_strides(tensor.shape) if strides is None else tuple(strides)
+    given = own_strides(tensor) if strides is None else tuple(strides)
     found = Strided(tensor.dtype, tensor.shape, given)
     for step in view:
         rule = RULES.get(str(step[0])) if step else None
@@ -147,6 +152,18 @@ def _rescaled(value: Extent, old: int, new: int) -> Extent | None:
 
 
 RULES = {"reshape": _reshape, "transpose": _transpose, "slice": _slice, "bitcast": _bitcast}
+
+
+def granules_of(kernel: Kernel) -> dict[str, int]:
+    """For each tensor with a view of wider elements, by name: how many of its own such an element takes."""
+    noted = kernel.attrs.get("granules", ())
+    assert isinstance(noted, tuple)
+    found = {str(name): int(number) for name, number in noted}
+    for op in walk(kernel.body):
+        if view_of(op) and isinstance(op.operands[0].type, TensorType):
+            name, number = op.operands[0].name or "", granule(op.operands[0].type, view_of(op))
+            found[name] = max(found.get(name, 1), number)
+    return {name: number for name, number in found.items() if number > 1}
 
 
 def granule(tensor: TensorType, view: View) -> int:

@@ -16,7 +16,7 @@ from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, tile_of
 from agentkern.compiler.ir.types import TensorType, TileType
-from agentkern.compiler.ir.views import accessed, contiguous_strides, strided, view_of
+from agentkern.compiler.ir.views import accessed, own_strides, strided, view_of
 
 RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
 GUESSED_BLOCK = 64
@@ -37,7 +37,8 @@ class Access:
     """One load or store: its tensor as it is viewed, tile and subscripts; `windows` are of entries that are windows.
 
     `strides` and `offset`: where the elements of the view lie in a tensor without gaps. `rows`: the tensor's own
-    strides in bits, at whose multiples the host has found rows to begin as a build assumes.
+    strides in bits, at whose multiples the host has found rows to begin as a build assumes; `aligned`: what its address
+    is a multiple of in every build, in bytes.
     """
 
     op: Op
@@ -48,6 +49,7 @@ class Access:
     strides: tuple[int | Dim, ...]
     offset: int | Dim
     rows: tuple[int | Dim, ...]
+    aligned: int
 
     def begins_rows(self, offset: int | Dim) -> bool:
         """Whether an offset, in elements of the view, is a multiple of the tensor's own run-time strides."""
@@ -73,8 +75,8 @@ def access_of(op: Op, makers: Makers | None = None) -> Access | None:
         if entry.is_window and entry.operand is not None:
             found = window_of(entry.operand, makers or {})
             windows.update({entry.operand: found} if found is not None else {})
-    rows = tuple(dims.mul(stride, tensor.dtype.bits) for stride in contiguous_strides(tensor.shape))
-    return Access(op, accessed(op), tile_of(op), entries, windows, place.strides, place.offset, rows)
+    rows = tuple(dims.mul(stride, tensor.dtype.bits) for stride in own_strides(tensor))
+    return Access(op, accessed(op), tile_of(op), entries, windows, place.strides, place.offset, rows, tensor.aligned)
 
 
 def accesses(region: Region) -> tuple[Access, ...]:
@@ -213,12 +215,12 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
     """
     nbytes = access.tensor.dtype.nbytes
     limit = MAX_ACCESS_BYTES // nbytes
-    if name in variant.strided or variant.alignment < nbytes:
+    base = max(variant.alignment, access.aligned)
+    if name in variant.strided or base < nbytes:
         return 1
     assumed = max(variant.alignment // nbytes, 1)
-    width = gcd(
-        min(limit, assumed), _divisor(access.offset, kernel, assumed if access.begins_rows(access.offset) else 1)
-    )
+    begins = access.begins_rows(access.offset)
+    width = gcd(min(limit, base // nbytes), _divisor(access.offset, kernel, assumed if begins else 1))
     for entry in access.entries:
         if entry.axis is None:
             continue

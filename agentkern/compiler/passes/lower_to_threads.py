@@ -18,7 +18,7 @@ from agentkern.compiler.ir.segments import segment_axes
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
-from agentkern.compiler.ir.views import names_in, view_of
+from agentkern.compiler.ir.views import granules_of, names_in, view_of
 from agentkern.compiler.passes.grid_axes import free_steps
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.conversions import lower_concat, lower_conversion
@@ -248,8 +248,10 @@ def _sizes(kernel: Kernel, op: Op) -> tuple[str, ...]:
         for value in (*inner.operands, *inner.results, *(a for r in inner.regions for a in r.args)):
             type_ = value.type
             extents = (
-                type_.shape
-                if isinstance(type_, TileType | TensorType)
+                (*type_.shape, *(type_.strides or ()))
+                if isinstance(type_, TensorType)
+                else type_.shape
+                if isinstance(type_, TileType)
                 else (type_.extent, type_.first)
                 if isinstance(type_, BlockType)
                 else ()
@@ -313,4 +315,6 @@ def lower_to_threads(kernel: Kernel, variant: Variant) -> Kernel:
     grids = [op for op in kernel.body if op.name == "grid"]
     names = [kernel.name if len(grids) == 1 else f"{kernel.name}_{number}" for number in range(len(grids))]
     body = tuple(_lower_grid(kernel, op, variant, name) for op, name in zip(grids, names, strict=True))
-    return replace(kernel, stage="gpu", body=body)
+    granules = tuple(granules_of(kernel).items())
+    attrs = {**kernel.attrs, "granules": granules} if granules else kernel.attrs
+    return replace(kernel, stage="gpu", body=body, attrs=attrs)

@@ -1,11 +1,10 @@
-"""Every static slice of a view lies inside what it slices, for all sizes: then its indices are inside as well."""
+"""Every static slice of a view lies inside what it slices, wherever it is used: then its indices are inside as well."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from agentkern.compiler.analysis.accesses import Access, KernelFacts
-from agentkern.compiler.analysis.requirements import with_required
+from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.ir.views import View, spelled_view, viewed
 from agentkern.compiler.proofs import wording
@@ -17,30 +16,31 @@ from agentkern.compiler.proofs.violation import (
     less,
     make_violation,
     number,
-    required_unknowns,
+    scope_unknowns,
     size_unknowns,
 )
 
 
 def view_obligations(facts: KernelFacts) -> Iterator[Obligation]:
-    """One obligation per axis that a view slices, in the order of the first accesses."""
-    seen: set[object] = set()
+    """One obligation per axis that a view slices, in each grid and loop that uses it."""
     for scope in facts.scopes:
+        seen: set[object] = set()
         for access in scope.accesses:
             for position, step in enumerate(access.view):
                 view = access.view[: position + 1]
-                if step[0] == "slice" and (access.tensor, view) not in seen:
-                    seen.add((access.tensor, view))
-                    yield from _sliced(facts, access, view)
+                key = (access.tensor, view, scope.loops.get(access.op))
+                if step[0] == "slice" and key not in seen:
+                    seen.add(key)
+                    yield from _sliced(facts, scope.around(access.op), access, view)
 
 
-def _sliced(facts: KernelFacts, access: Access, view: View) -> Iterator[Obligation]:
+def _sliced(facts: KernelFacts, scope: Scope, access: Access, view: View) -> Iterator[Obligation]:
     tensor = access.tensor.type
     assert isinstance(tensor, TensorType)
     _, lows, highs = view[-1]
     assert isinstance(lows, tuple)
     assert isinstance(highs, tuple)
-    known = with_required(facts.forms.facts, facts.required)
+    known = scope.forms.facts.positive(block.length for block in scope.blocks)
     name = spelled_view(access.tensor.name or "", tensor, view)
     for axis, (low, high, extent) in enumerate(zip(lows, highs, viewed(tensor, view[:-1]).shape, strict=True)):
         if (low, high) == (0, extent):
@@ -51,15 +51,15 @@ def _sliced(facts: KernelFacts, access: Access, view: View) -> Iterator[Obligati
             f"`{name}` is a part of `{access.tensor.name}`: {low} to {high} lie inside the extent {extent}",
             access.op.location,
             shown=all(known.nonnegative(form) for form in wrong),
-            cases=tuple(_case(facts, name, axis, (low, high, extent), form) for form in wrong),
+            cases=tuple(_case(facts, scope, name, axis, (low, high, extent), form) for form in wrong),
             tensor=access.tensor.name or "",
             access=name,
         )
 
 
-def _case(facts: KernelFacts, name: str, axis: int, sides: tuple[Form, Form, Form], form: Form) -> Case:
+def _case(facts: KernelFacts, scope: Scope, name: str, axis: int, sides: tuple[Form, Form, Form], form: Form) -> Case:
     def violation() -> Violation:
-        unknowns = [*size_unknowns(facts), *required_unknowns(facts.required)]
+        unknowns = [*size_unknowns(facts), *scope_unknowns(scope)]
         return make_violation(unknowns, [(less(form, 0),)], (), sides)
 
     def describe(values: Mapping[str, int]) -> Mapping[str, object]:

@@ -135,6 +135,12 @@ VALUES = [
     ("x[t, :] ** 0.5", "AK601", "x[t, :] ** 2"),
     ("x.T", "AK217", "x[t, :]"),
     ("x.T.reshape(T * H)[t]", "AK227", "x[t, :]"),
+    ("x[:, :3].bitcast(ak.u64)[t, 0]", "AK212", "x[:, :4][t, 0, None]"),
+    ("x.bitcast(ak.bool)[t, :]", "AK220", "x[t, :]"),
+    ("x.T.bitcast(ak.u8)[0, t]", "AK227", "x[t, :]"),
+    ("x.transpose(0)[t, :]", "AK122", "x.transpose(0, 1)[t, :]"),
+    ("x.reshape(T, H, 1).T[t, :, 0]", "AK219", "x.T.T[t, :]"),
+    ("x.reshape(T, -1, 3)[t, :, 0]", "AK212", "x.reshape(T, 1, -1)[t, 0, :]"),
     ("x.reshape(T + H)[t]", "AK212", "x.reshape(T, H)[t, :]"),
     (
         "x[t, :].to(ak.bf16, rounding='toward_zero').to(ak.f32)",

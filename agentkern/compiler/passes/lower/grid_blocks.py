@@ -17,6 +17,7 @@ from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.gpu_types import Pointer
 from agentkern.compiler.ir.segments import SegmentAxis, length_name, segment_axes, segment_bounds, start_name
 from agentkern.compiler.ir.types import BlockType
+from agentkern.compiler.ir.views import own_strides
 from agentkern.compiler.passes.grid_axes import first_divisor
 from agentkern.compiler.passes.lower.addresses import wide_product
 from agentkern.compiler.passes.lower.arithmetic import I32, I64
@@ -119,7 +120,7 @@ def _offset(function: FunctionLowering, axis: SegmentAxis, number: int | Value, 
     """One of the offsets, as an index."""
     tensor, tensor_name = function.tensor(axis.offsets), axis.offsets.name or ""
     strided = tensor_name in function.variant.strided
-    stride = function.symbols[f"{tensor_name}.stride0"] if strided else 1
+    stride = function.symbols[f"{tensor_name}.stride0"] if strided else function.extent(own_strides(tensor)[0])
     place = function.index.value(wide_product(function, number, stride), I64)
     type_ = Pointer(tensor.dtype, "global", True)
     pointer = function.builder.value("advance", (axis.offsets, place), type_, None, f"{tensor_name}_at")

@@ -33,7 +33,7 @@ def lies_of(function: FunctionLowering, op: Op) -> tuple[Strided, Parting | None
     tensor, view = op.operands[0].type, view_of(op)
     assert isinstance(tensor, TensorType)
     name = op.operands[0].name or ""
-    if name not in function.variant.strided:
+    if name not in function.variant.strided or tensor.strides is not None:
         return strided(tensor, view), None
     wide = granule(tensor, view)
     strides = [dims.symbol(f"{name}.stride{axis}") for axis in range(tensor.rank)]
