@@ -169,4 +169,33 @@ def loop_bounds(x: ak.In[ak.i32, B, N], y: ak.Out[ak.f32, B, N].partial()):
 """,
         {"B": 3, "N": 5},
     ),
+    Program(
+        "pieces of one index each were not shown to cover an axis",
+        """
+def pieces_of_one(x: ak.In[ak.i32, T, H], y: ak.Out[ak.i32, T, H, 2]):
+    for t, p in ak.grid(T, ak.parts(H, 7)):
+        y[t, p, :] = ak.stack((x[t, p], x[t, p]), axis=2)
+""",
+        {"T": 5, "H": 7},
+    ),
+    Program(
+        "a scan of a long column, that is its value's last axis, was cut into pieces shorter than its panels",
+        """
+def long_column_scan(x: ak.In[ak.f32, T, H], y: ak.Out[ak.f32, T, H], z: ak.Out[ak.i64, T]):
+    for _ in ak.grid():
+        y[:, :] = ak.abs(x[:, :])
+        z[:] = ak.cumsum(ak.argmin(x[:, :], axis=1), axis=0)
+""",
+        {"T": 31, "H": 31},
+    ),
+    Program(
+        "the interpreter could not take a position along one axis of a value whose other axis is empty",
+        """
+def no_rows(x: ak.In[ak.f32, T, H], y: ak.Out[ak.i64, T], z: ak.Out[ak.f32, T, H]):
+    for _ in ak.grid():
+        y[:] = ak.argmin(x[:, :], axis=1)
+        z[:, :] = ak.cumsum(x[:, :], axis=1)
+""",
+        {"T": 0, "H": 31},
+    ),
 )

@@ -4,6 +4,7 @@ NaN counts as the largest value and -0 equals +0; of equal elements the one of t
 """
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def _over(dtype: str, x: Raw, axes: Axes, extents: Extents, *, largest: bool) ->
     kept = [axis for axis in range(raw.ndim) if axis not in axes]
     moved = np.transpose(raw, (*kept, *axes))
     present = moved.shape[len(kept) :]
-    flat = moved.reshape((*moved.shape[: len(kept)], -1))
+    flat = moved.reshape((*moved.shape[: len(kept)], prod(present)))
     if flat.shape[-1] == 0:
         # only where nothing is kept either: the prover excludes empty axes
         return np.zeros(flat.shape[:-1], np.int64)

@@ -36,7 +36,8 @@ def _panels(values: Raw, start: Raw, order: ScanOrder, *, reverse: bool, exclusi
     ends = [(0, 0)] * (values.ndim - 1)
     # in reverse order the positions that are missing from the last panel come first
     padded = np.pad(values, [*ends, (absent, 0) if reverse else (0, absent)], constant_values=-0.0)
-    panels = padded.reshape((*values.shape[:-1], -1, order.runs, order.run_elems))
+    count = padded.shape[-1] // order.panel_elems
+    panels = padded.reshape((*values.shape[:-1], count, order.runs, order.run_elems))
     inside = np.empty_like(panels)
     running = np.full(panels.shape[:-1], -0.0, values.dtype)
     with np.errstate(all="ignore"):

@@ -117,6 +117,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     vector = min(vector, cap)
     chunk = _chunk(classes, orders, fast)
     panel = _scan_panel(region, classes)
+    chunk = -(-chunk // panel) * panel if panel else chunk
     if fast in wide_classes(classes) and panel:
         warps = max(warps, SCAN_WARPS)
         chunk = max(chunk, warps * LANES * elems)

@@ -123,9 +123,7 @@ class _Sweep:
             elif index.kind == "range" and not self._runs(index.low, index.high):
                 sides[axis] = self._range(index.low, index.high)
             elif index.kind == "range":
-                inside = Symbol(f"@inside axis {axis}")
-                self.counts[inside] = dims.add(index.high, dims.mul(index.low, -1))
-                waiting[axis] = self._over_blocks(dims.add(index.low, Dim((((inside,), 1),))))
+                waiting[axis] = self._over_blocks(self._moving(axis, index.low, index.high))
             else:
                 waiting[axis] = self._over_blocks(index.low)
         self._take_remainders(waiting, sides)
@@ -137,6 +135,15 @@ class _Sweep:
         if len(set(self.spent)) != len(self.spent) or not self._all_known():
             return None
         return Box(tuple(sides[axis] for axis in range(len(store.axes))), self._needs(), self.exact)
+
+    def _moving(self, axis: int, low: Form, high: Form) -> Form:
+        """A number that runs through a range of one length; one number needs no count of its own."""
+        length = dims.add(high, dims.mul(low, -1))
+        if length == 1:
+            return low
+        inside = Symbol(f"@inside axis {axis}")
+        self.counts[inside] = length
+        return dims.add(low, Dim((((inside,), 1),)))
 
     def _runs(self, low: Form, high: Form) -> bool:
         """Whether a range of one length moves on with the blocks."""
