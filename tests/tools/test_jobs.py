@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from agentkern.tools.server.jobs import JobStore, JobView
+from agentkern.tools.server.slots import count_slots, take_slot
 from tests.tools.kernel_texts import RMS_NORM
 
 REQUEST = {"source": RMS_NORM, "dims": {"H": 8}, "target": "sm_90a", "numerics": "portable", "schedule": None}
@@ -100,3 +103,56 @@ def test_a_worker_reaches_no_network_where_the_system_allows():
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert out in (["True", "False"], ["False", "True"])
+
+
+@contextmanager
+def all_slots_taken(tmp_path: Path) -> Generator[None]:
+    """As many jobs as may run at once."""
+    (tmp_path / "jobs").mkdir(parents=True, exist_ok=True)
+    with ExitStack() as taken:
+        for _ in range(count_slots()):
+            taken.enter_context(take_slot(tmp_path / "jobs", "compile", {}))
+        yield
+
+
+OUTSIDE = RMS_NORM.replace("x[t, :]", "x[t + 1, :]")
+
+
+@pytest.mark.parametrize(
+    ("tool", "change"),
+    [
+        ("compile", {"source": "x = ("}),
+        ("compile", {"source": OUTSIDE}),
+        ("verify", {"source": OUTSIDE}),
+        ("verify", {"reference": "x = ("}),
+    ],
+)
+def test_what_is_refused_waits_for_no_other_job(store: JobStore, tmp_path: Path, tool: str, change: dict[str, str]):
+    request = {"compile": REQUEST, "verify": SLOW | {"dims": {"H": 8}}}[tool] | change
+    with all_slots_taken(tmp_path):
+        view = wait_for(store, store.submit(tool, request), ("done",))
+    assert view.result is not None
+    assert view.result["status"] in ("rejected", "failed")
+    assert view.result["diagnostics"]
+
+
+def test_a_right_kernel_waits_for_a_slot(store: JobStore, tmp_path: Path):
+    with all_slots_taken(tmp_path):
+        job_id = store.submit("compile", REQUEST)
+        wait_for(store, store.submit("compile", {**REQUEST, "source": "x = ("}), ("done",))
+        view = store.view(job_id)
+        assert view is not None
+        assert view.state == "queued"
+    wait_for(store, job_id, ("running", "done"))
+    store.cancel(job_id)
+
+
+@pytest.mark.toolchain
+def test_two_jobs_run_at_once(store: JobStore):
+    jobs = [store.submit("verify", SLOW), store.submit("verify", SLOW | {"dims": {"H": 7160}})]
+    for job_id in jobs:
+        wait_for(store, job_id, ("running",))
+    states = [view.state for job_id in jobs if (view := store.view(job_id)) is not None]
+    for job_id in jobs:
+        store.cancel(job_id)
+    assert states == ["running", "running"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,26 @@ def test_a_wrong_kernel_is_told_from_a_right_one_by_a_second_kernel(tmp_path: Pa
         assert verified["verdict"] == "wrong"
         assert verified["mismatch"]["output"] == "out"
         assert n_tokens(verified) < 250
+
+    converse(talk, tmp_path)
+
+
+@pytest.mark.toolchain
+def test_cheap_answers_do_not_wait_for_a_long_job(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        await server.call("ak_check", source=RMS_NORM)  # the first one loads the compiler
+        long = asyncio.create_task(server.call("ak_verify", source=RMS_NORM, dims={"H": 7168}, level="full"))
+        while not any(message == "started" or "of" in message for message in server.progress):
+            await asyncio.sleep(0.05)
+        started = time.monotonic()
+        assert (await server.call("ak_check", source=RMS_NORM.replace("1e-6", "1e-5")))["status"] == "ok"
+        assert time.monotonic() - started < 2
+        assert (await server.call("ak_compile", source=BROKEN, dims={"H": 64}))["status"] == "rejected"
+        assert not long.done()
+        for job in (tmp_path / "jobs").iterdir():
+            if job.is_dir():
+                await server.call("ak_job", job_id=job.name, cancel=True)
+        assert (await long)["state"] == "cancelled"
 
     converse(talk, tmp_path)
 

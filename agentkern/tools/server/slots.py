@@ -1,4 +1,4 @@
-"""Who may run now: so many jobs at once, and one job on the GPU. A slot is a lock on a file, freed by any death."""
+"""Who may run now: two jobs at once or more, and one on the GPU. A slot is a lock on a file, freed by any death."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from typing import Any
 _POLL_S = 0.05
 
 
+def count_slots() -> int:
+    """How many jobs may run at once on this machine: one that is slow leaves room for another."""
+    return max(2, (os.cpu_count() or 1) // 2)
+
+
 @contextmanager
 def take_slot(folder: Path, tool: str, request: Mapping[str, Any]) -> Generator[None]:
     """Wait for a slot of this machine, and for the GPU where the job uses it."""
-    n_slots = max(1, (os.cpu_count() or 1) // 2)
-    handles = [_take_one([folder / f".slot{n}" for n in range(n_slots)])]
+    handles = [_take_one([folder / f".slot{n}" for n in range(count_slots())])]
     if tool == "profile" or request.get("device") == "cuda":
         handles.append(_take_one([folder / ".gpu"]))
     try:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.passes.simplify import share_repeated
+from agentkern.compiler.proofs import prove_kernel
 from agentkern.tools.compile import compile as compile_kernel
 from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.progress import Report
@@ -26,6 +29,17 @@ def _verify(arguments: dict[str, Any], report: Report) -> Answer:
 
 def _profile(arguments: dict[str, Any], report: Report) -> Answer:
     return profile(ProfileRequest(**arguments), report).model_dump(mode="json")
+
+
+def is_refused(arguments: Mapping[str, Any]) -> bool:
+    """Whether the front end or the prover refuses a text of the call: the tool then answers without any work."""
+    texts = [(arguments["source"], arguments.get("kernel")), (arguments.get("reference"), None)]
+    return any(_is_refused(source, kernel, arguments) for source, kernel in texts if source is not None)
+
+
+def _is_refused(source: str, kernel: str | None, arguments: Mapping[str, Any]) -> bool:
+    found = lower_source(source, "kernel.py", kernel, arguments.get("dims", {}), arguments.get("settings", {}))
+    return found.kernel is None or bool(prove_kernel(share_repeated(found.kernel)).unsafe())
 
 
 TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {
