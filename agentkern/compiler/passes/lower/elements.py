@@ -13,7 +13,7 @@ from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import REPLICATED, Digit, Layout
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
-from agentkern.compiler.passes.lower.usual_forms import emit_vector, vector_of
+from agentkern.compiler.passes.lower.usual_forms import emit_vector, has_usual_form
 
 VIEWS = ("broadcast", "reshape", "transpose")
 NARROW_BITS = 16
@@ -169,12 +169,11 @@ class Elements:
                 assert isinstance(type_, TileType)
                 arrays[op.result] = function.registers(type_.dtype, count, op.result.name)
         function.held.update(arrays)
-        vector = vector_of(group.ops, count)
-        with function.loop(0, count, step=vector, unroll=True) as register:
-            if vector > 1:
-                emit_vector(self, group.ops, arrays, register, vector)
-            else:
-                self.emit_run(group.ops, arrays, register)
+        if any(map(has_usual_form, group.ops)):
+            emit_vector(self, group.ops, arrays, count)
+            return
+        with function.loop(0, count, unroll=True) as register:
+            self.emit_run(group.ops, arrays, register)
 
     def emit_run(self, ops: Sequence[Op], arrays: Mapping[Value, Value], register: int | Value) -> None:
         """Operations on one register; those with arrays, or with a place in the vector at hand, are kept there."""

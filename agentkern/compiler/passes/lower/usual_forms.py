@@ -47,11 +47,6 @@ def has_usual_form(op: Op) -> bool:
     return op.name in USUAL and _tile(op.result).dtype.name == "f32"
 
 
-def vector_of(ops: Sequence[Op], count: int) -> int:
-    """Registers that are computed together: 1 where no operation gains by it."""
-    return count if any(map(has_usual_form, ops)) else 1
-
-
 def _tile(value: Value) -> TileType:
     assert isinstance(value.type, TileType)
     return value.type
@@ -68,10 +63,8 @@ def _runs(ops: Sequence[Op]) -> list[list[Op]]:
     return [run for run in runs if run]
 
 
-def emit_vector(
-    elements: VectorElements, ops: Sequence[Op], arrays: Mapping[Value, Value], first: int | Value, count: int
-) -> None:
-    """Operations on `count` neighbouring registers; results with `arrays` are kept there."""
+def emit_vector(elements: VectorElements, ops: Sequence[Op], arrays: Mapping[Value, Value], count: int) -> None:
+    """Operations on all of a thread's `count` registers; results with `arrays` are kept there."""
     function = elements.function
     runs = _runs(ops)
     for number, run in enumerate(runs):
@@ -81,26 +74,24 @@ def emit_vector(
                 use_location(function, op)
                 elements.vectors[op.result] = function.registers(_tile(op.result).dtype, count, op.result.name)
         if has_usual_form(run[0]):
-            _emit_usual(elements, run[0], arrays, first, count)
+            _emit_usual(elements, run[0], arrays, count)
             continue
         with function.loop(0, count, unroll=True, name="e") as place:
             elements.place = place
-            elements.emit_run(run, arrays, function.index.add(first, place))
+            elements.emit_run(run, arrays, place)
     for op in ops:
         elements.vectors.pop(op.result, None)
 
 
-def _emit_usual(
-    elements: VectorElements, op: Op, arrays: Mapping[Value, Value], first: int | Value, count: int
-) -> None:
+def _emit_usual(elements: VectorElements, op: Op, arrays: Mapping[Value, Value], count: int) -> None:
     """One operation on a whole vector; a result that nothing reads is not computed."""
     function = elements.function
     use_location(function, op)
-    into, at = (arrays[op.result], first) if op.result in arrays else (elements.vectors.get(op.result), 0)
+    into = arrays.get(op.result) or elements.vectors.get(op.result)
     if into is None:
         return
-    given = [_operand(elements, operand, first, count) for operand in op.operands]
-    operands = [into, function.index.value(at), *(value for values in given for value in values)]
+    given = [_operand(elements, operand, count) for operand in op.operands]
+    operands = [into, function.index.value(0), *(value for values in given for value in values)]
     attrs: dict[str, object] = {"name": op.name, "count": count}
     known = elements.flags.get(elements.base_of(op.operands[0])[0])
     if known is not None and all(len(values) == 1 for values in given[1:]):
@@ -112,7 +103,7 @@ def _emit_usual(
         elements.flags[op.result] = (flag, gives)
 
 
-def _operand(elements: VectorElements, value: Value, first: int | Value, count: int) -> tuple[Value, ...]:
+def _operand(elements: VectorElements, value: Value, count: int) -> tuple[Value, ...]:
     """A scalar, or an array and the register that it begins at."""
     function, index = elements.function, elements.function.index
     base, same = elements.base_of(value)
@@ -122,9 +113,9 @@ def _operand(elements: VectorElements, value: Value, first: int | Value, count: 
     if same and base in elements.vectors:
         return (elements.vectors[base], index.value(0))
     if same and held is not None:
-        return (held, index.value(first))
+        return (held, index.value(0))
     copy = function.registers(_tile(value).dtype, count, value.name)
     with function.loop(0, count, unroll=True, name="e") as place:
         elements.place = place
-        function.set(copy, place, elements.element(value, index.add(first, place)))
+        function.set(copy, place, elements.element(value, place))
     return (copy, index.value(0))
