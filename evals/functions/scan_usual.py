@@ -48,15 +48,19 @@ int main() {
 """
 
 
-def program(name: str) -> str:
-    """C++ that counts the inputs of one operation that are usual, and those whose bits differ."""
+def program(name: str, reach: float | None = None) -> str:
+    """C++ that counts the inputs of one operation that are usual, and those whose bits differ.
+
+    `reach`: count as usual what is at most that large, whatever the form says.
+    """
     usual, is_usual, definition = usual_functions(name)
     rows = prelude_functions([usual, is_usual, definition, "ak_div_row_rcp"])
     text = [row.text for row in rows if row.name in PRELUDE and PRELUDE[row.name].kind == "math"]
     several = len(USUAL[name].value.parameters) > 1
     operands = ("x", "b", "y") if several else ("x",)
     call = f"({', '.join(operands)})"
-    block = _BLOCK.replace("IS_USUAL", is_usual + call).replace("USUAL", usual + call)
+    holds = is_usual + call if reach is None else f"fabsf(x) <= {reach!r}f"
+    block = _BLOCK.replace("IS_USUAL", holds).replace("USUAL", usual + call)
     block = block.replace("DEFINITION", operation(name, DTYPES["f32"]).format(*operands))
     block = block.replace("DIVISORS", ", ".join(DIVISORS if several else ("1.0f",)))
     head = '#define __device__\n#define __forceinline__ inline\nextern "C" int printf(const char*, ...);\n'
@@ -64,12 +68,12 @@ def program(name: str) -> str:
     return "\n".join([head, *text, block])
 
 
-def scan(name: str) -> dict[str, object]:
+def scan(name: str, reach: float | None = None) -> dict[str, object]:
     """Compile and run one scan."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "usual.cpp"), Path(folder, "usual")
-        source.write_text(program(name))
+        source.write_text(program(name, reach))
         subprocess.run(["g++", *FLAGS, "-o", str(binary), str(source), "-lm"], check=True)
         run = subprocess.run([str(binary)], check=True, capture_output=True, text=True)
     return {**json.loads(run.stdout), "seconds": round(time.perf_counter() - start, 1)}
@@ -87,6 +91,9 @@ def main(names: list[str]) -> int:
     found = json.loads(path.read_text())["forms"] if path.exists() else {}
     for name in names or USUAL:
         found[name] = {"date": datetime.date.today().isoformat(), "text_sha256": text_digest(name), **scan(name)}
+        reach = USUAL[name].reach
+        if reach is not None:
+            found[name]["value_alone"] = {"up_to": reach, **scan(name, reach)}
         print(f"{name}: {found[name]}", flush=True)
     head = {"what": "usual forms against their definitions, all 2^32 inputs", "divisors": list(DIVISORS)}
     tail = {"cpu": cpu_model(), "compiler": first_line("g++", "--version"), "flags": " ".join(FLAGS)}

@@ -20,7 +20,6 @@ _REDUCE = """
     z4 = sub z2 z3
     z5 = sub z4 lost2
     d = fnma n HALF_PI_3 z5
-    quarter = bits t0
 """
 
 _REDUCE_LARGE = """
@@ -75,7 +74,6 @@ _REDUCE_LARGE = """
     r = add m m3
     r1 = sub r m
     d = sub m3 r1
-    sign = u_and given 0x80000000
 """
 
 _QUARTER = """
@@ -107,6 +105,7 @@ _SIN_LARGE = define(
     "sin(x) of |x| >= 2^16",
     f"""
     {_REDUCE_LARGE.strip()}
+    sign = u_and given 0x80000000
     quarter = u_add count 0
     {_QUARTER.strip()}
     side1 = u_add side sign
@@ -125,6 +124,7 @@ _SIN = define(
     "sin(x)",
     f"""
     {_REDUCE.strip()}
+    quarter = bits t0
     {_QUARTER.strip()}
     one = u_or side 0x3f800000
     factor = float_of one
@@ -152,7 +152,7 @@ _COS_LARGE = define(
     size = abs x
     finite = lt size inf
     result = select finite y nan
-    """.replace("    sign = u_and given 0x80000000\n", ""),
+    """,
 )
 
 _COS = define(
@@ -160,7 +160,8 @@ _COS = define(
     "x",
     "cos(x)",
     f"""
-    {_REDUCE.strip().replace("quarter = bits t0", "quarter0 = bits t0")}
+    {_REDUCE.strip()}
+    quarter0 = bits t0
     quarter = u_add quarter0 1
     {_QUARTER.strip()}
     one = u_or side 0x3f800000

@@ -17,24 +17,36 @@ class UsualForm:
     """`value` is the result wherever `holds` is true of the same operands.
 
     What holds for two magnitudes of the first operand holds for those between. `gives` bounds the result's magnitude
-    where it holds, so that what comes next need not look at every element.
+    where it holds, so that what comes next need not look at every element. `reach`: the magnitude of the first operand
+    up to which `value` alone is the result, where that is more than `holds` allows; forms that call it rely on it.
     """
 
     value: Definition
     holds: Definition
     gives: tuple[float, float] | None = None
+    reach: float | None = None
 
 
-def _form(name: str, parameters: str, holds: str, value: str, gives: tuple[float, float] | None = None) -> UsualForm:
+def _form(
+    name: str,
+    parameters: str,
+    holds: str,
+    value: str,
+    *,
+    gives: tuple[float, float] | None = None,
+    reach: float | None = None,
+) -> UsualForm:
     return UsualForm(
         define(f"usual_{name}", parameters, f"{name} of usual operands", value),
         define(f"is_usual_{name}", parameters, f"whether usual_{name} is {name}", holds),
         gives,
+        reach,
     )
 
 
-# From -87 on e^x is normal, up to 87 it is finite: 2^n is then an addition to the exponent. The bounds are tighter so
-# that the quotient of a result by a sum of many is usual too.
+# From -87 on e^x is normal, up to 87 it is finite: 2^n is then an addition to the exponent, and the value is right.
+# `sigmoid`, `silu`, `tanh` and `softplus` call it that far. By itself the form holds up to 56 only, so that the
+# quotient of a result by a sum of many is usual too.
 _EXP = _form(
     "exp",
     "x",
@@ -55,6 +67,7 @@ _EXP = _form(
     y = float_of b1
     """,
     gives=(2.0**-81, 2.0**81),
+    reach=87.0,
 )
 
 _EXP2 = _form(
@@ -78,7 +91,8 @@ _EXP2 = _form(
     gives=(2.0**-81, 2.0**81),
 )
 
-# Up to 60 the divisor is below 2^87; a dividend that small that the quotient's error might not be normal has divisor 2.
+# Up to 60 e^-x is within the reach of `exp`'s form, and the divisor is below 2^87; a dividend that small that the
+# quotient's error might not be normal has divisor 2.
 _SIGMOID = _form(
     "sigmoid",
     "x",
@@ -109,7 +123,7 @@ _SILU = _form(
     """,
 )
 
-# e^2|x| is then usual too.
+# e^2|x| is then within the reach of `exp`'s form: 80 is below 87.
 _TANH = _form(
     "tanh",
     "x",
@@ -158,6 +172,7 @@ _ERF = _form(
     """,
 )
 
+# As far as `exp`'s form reaches.
 _SOFTPLUS = _form(
     "softplus",
     "x",

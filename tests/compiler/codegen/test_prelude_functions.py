@@ -93,6 +93,30 @@ def test_every_usual_form_has_a_recorded_scan_of_its_present_text(name):
     assert form["usual"] > 1 << 30
 
 
+LARGEST_ARGUMENTS = {"sigmoid": 60.0, "silu": 60.0, "tanh": 2 * 40.0, "softplus": 87.0}
+"""What `exp`'s form is called with at most, where each form that calls it holds."""
+
+
+def test_the_value_of_a_form_is_called_no_further_than_it_is_right():
+    reach = USUAL["exp"].reach
+    assert reach is not None
+    callers = {name for name, form in USUAL.items() if "usual_exp" in form.value.calls}
+    assert callers == set(LARGEST_ARGUMENTS)
+    assert max(LARGEST_ARGUMENTS.values()) <= reach
+    scanned = json.loads((RESULTS / "usual" / "forms.json").read_text())["forms"]["exp"]["value_alone"]
+    assert (scanned["up_to"], scanned["unlike_definition"]) == (reach, 0)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", [name for name, form in USUAL.items() if form.reach is not None])
+def test_the_value_of_a_form_alone_has_the_bits_of_its_definition_as_far_as_it_reaches(host, name):
+    reach = np.float32(USUAL[name].reach)
+    x = np.random.default_rng(13).uniform(-reach, reach, 200000).astype(np.float32)
+    x = np.concatenate([x, np.asarray([-reach, reach, 0.0, -0.0], np.float32)])
+    usual, _, definition = usual_functions(name)
+    assert same_bits(host(usual, x), host(definition, x))
+
+
 def host_narrow(dtype: str, x: np.ndarray) -> np.ndarray:
     """Round to nearest even on bits, written apart from the reference."""
     if dtype == "f16":
