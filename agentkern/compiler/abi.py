@@ -118,10 +118,14 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a build assumes of the tensors: `strided` names those with free strides; `alignment` in bytes."""
+    """What a build assumes of the tensors: `strided` names those with free strides; `alignment` in bytes.
+
+    `shared`: outputs that are inputs too, each with that input: one memory.
+    """
 
     strided: tuple[str, ...] = ()
     alignment: int = 16
+    shared: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

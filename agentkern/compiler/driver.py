@@ -22,6 +22,7 @@ from agentkern.compiler.ir.printer import print_kernel
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import candidate_schedules, check_schedule, default_schedule
+from agentkern.compiler.passes.share_memory import share_memory
 from agentkern.compiler.passes.simplify import share_repeated
 from agentkern.compiler.passes.stream_rows import stream_rows
 from agentkern.compiler.passes.unsupported import UnsupportedError
@@ -151,7 +152,7 @@ def legalise(kernel: Kernel) -> Kernel:
 
 def schedules(kernel: Kernel, variant: Variant, count: int) -> tuple[Schedule, ...]:
     """Up to `count` different legal schedules of a TILE kernel, the default first."""
-    return candidate_schedules(legalise(kernel), variant, count)
+    return candidate_schedules(legalise(share_memory(kernel, variant.shared)), variant, count)
 
 
 def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) -> tuple[Schedule, ...]:
@@ -159,7 +160,7 @@ def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) ->
 
     In that order because a schedule near the default loses least: the first that fits is the one to take.
     """
-    legal = legalise(kernel)
+    legal = legalise(share_memory(kernel, variant.shared))
     found: list[tuple[int, Schedule]] = []
     first, *others = candidate_schedules(legal, variant, CANDIDATES)
     for schedule in others:
@@ -225,8 +226,11 @@ def _too_many_arguments(abi: KernelAbi | None, request: CompileRequest) -> Diagn
 
 def _compile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_after: str | None) -> CompileResult:
     """Run the passes that a kernel of its stage still needs, verified after each stage, and print."""
+    current = kernel
     texts: dict[str, str] = {"ir": print_kernel(kernel)} if kernel.stage == "tile" else {}
-    legal, current, schedule, registers = kernel, kernel, request.schedule, 0
+    if kernel.stage == "tile":
+        current = share_memory(kernel, request.variant.shared)
+    legal, schedule, registers = current, request.schedule, 0
     context = PassContext(schedule or Schedule(()), request.variant)
     for step in _passes_from(kernel.stage, stop_after):
         if step is LOWER[0]:

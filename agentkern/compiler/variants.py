@@ -22,8 +22,12 @@ def fitting_variant(
     sizes: Mapping[str, int],
     strided: tuple[str, ...] = (),
     address_alignment: int = MAX_ALIGNMENT,
+    shared: tuple[tuple[str, str], ...] = (),
 ) -> Variant:
-    """The variant for a call: `address_alignment` is what every tensor's address is a multiple of, in bytes."""
+    """The variant for a call: `address_alignment` is what every tensor's address is a multiple of, in bytes.
+
+    `shared`: outputs with the inputs that they are.
+    """
     alignment = gcd(address_alignment, MAX_ALIGNMENT)
     tensors = _tensors(kernel)
     fixed = {tensor.name for tensor in tensors if tensor.strides is not None}
@@ -34,7 +38,7 @@ def fitting_variant(
         for stride in tensor.strides or contiguous_strides(tensor.shape)[:-1]:
             if not isinstance(stride, int):
                 alignment = gcd(alignment, tensor.dtype.nbytes * dims.evaluate(stride, sizes))
-    return Variant(strided, alignment)
+    return Variant(strided, alignment, shared)
 
 
 def _tensors(kernel: Kernel | KernelAbi) -> list[TensorParam]:

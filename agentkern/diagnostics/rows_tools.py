@@ -46,6 +46,7 @@ CALLS = (
     call("AK716", "a required condition does not hold: {reason}", "the kernel's `ak.require` says what it needs"),
     call("AK717", "argument `{name}` is {got}, expected {expected}", "pass a list or tuple, one tensor each"),
     call("AK708", "size `{name}` is {got}, promised {expected}"),
+    call("AK718", "`{name}` is `{other}`, and {reason}", "give the output memory of its own"),
     call("AK709", "`{name}` shares memory with `{other}`", "give every output memory of its own"),
     call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`"),
     call("AK711", "argument `{name}` is aligned to {got} bytes, expected {expected}", "pass a copy"),

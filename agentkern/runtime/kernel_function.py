@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from agentkern.compiler.abi import KernelAbi, Variant
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.core import Kernel as TileKernel
+from agentkern.compiler.proofs.in_place import not_in_place
 from agentkern.compiler.schedule import Schedule
 from agentkern.diagnostics import Diagnostic, Span, error, render_all
 from agentkern.dsl.kernel import Kernel
@@ -62,7 +64,18 @@ class _Program:
     request: CompileRequest
     abi: KernelAbi
     gpu: CallableKernel
+    kernel: TileKernel
     modules: dict[Variant, tuple[CompileResult, SimulatorModule]] = field(default_factory=dict)
+    refused: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def check_shared(self, call: BoundCall) -> None:
+        """Check that outputs which are inputs too are written only once they are read. Errors: AK718."""
+        for pair in call.shared:
+            if pair not in self.refused:
+                self.refused[pair] = not_in_place(self.kernel, *pair)
+            reason = self.refused[pair]
+            if reason is not None:
+                raise CallError("AK718", name=pair[0], other=pair[1], reason=reason)
 
 
 class KernelFunction:
@@ -95,9 +108,12 @@ class KernelFunction:
         signature = self._signature(given.settings)
         lengths = sizes_of_lists(signature, given.positional, given.named)
         signature = self._signature(given.settings, lengths) if lengths else signature
-        call = bind_call(signature, given.positional, given.named, stream=stream_of_caller())
+        outputs = frozenset(param.name for param in signature.tensors if param.access == "out")
+        stream = stream_of_caller()
+        call = bind_call(signature, given.positional, given.named, stream=stream, in_place=outputs)
         statics = {info.name: call.sizes[info.name] for info in signature.sizes if info.static} | lengths
         program = self._program(given.settings, statics)
+        program.check_shared(call)
         call = with_scratch(call, program.abi)
         if call.device.kind == "cuda":
             program.gpu.launch(call)
@@ -138,14 +154,16 @@ class KernelFunction:
         with self._lock:
             if key not in self._programs:
                 request = replace(self._request, dims=statics, settings=settings)
-                abi = self._compiled(request).abi
+                compiled = self._compiled(request)
+                abi, kernel = compiled.abi, compiled.kernel
                 assert abi is not None
+                assert kernel is not None
 
                 def for_gpu(wanted: BuildClass) -> DeviceBuild:
                     return self._gpu_build(request, wanted)
 
                 gpu = CallableKernel(signature_of(abi), abi, for_gpu)
-                self._programs[key] = _Program(request, abi, gpu)
+                self._programs[key] = _Program(request, abi, gpu, kernel)
             return self._programs[key]
 
     def _compiled(self, request: CompileRequest) -> CompileResult:

@@ -64,6 +64,7 @@ def _key(request: CompileRequest, cache: Cache) -> str:
     values |= {f"set {name}": value for name, value in request.settings.items()}
     values |= {"path": request.path, "alignment": request.variant.alignment}
     values["strided"] = digest_of(*request.variant.strided)
+    values["shared"] = digest_of(*(name for pair in request.variant.shared for name in pair))
     schedule = request.schedule.text() if request.schedule is not None else "default"
     package = loaded_digest(cache)
     return program_key(

@@ -128,7 +128,7 @@ def _read_abi(data: dict[str, Any]) -> KernelAbi:
         sizes=tuple(SizeInfo(**size) for size in data["sizes"]),
         statics=tuple((name, value) for name, value in data["statics"]),
         launches=tuple(_read_launch(launch) for launch in data["launches"]),
-        variant=Variant(tuple(variant["strided"]), variant["alignment"]),
+        variant=Variant(tuple(variant["strided"]), variant["alignment"], tuple(map(tuple, variant["shared"]))),
         lists=tuple(
             ListParam(name, first, _read_extent(count), access) for name, first, count, access in data["lists"]
         ),

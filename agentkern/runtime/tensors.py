@@ -58,7 +58,8 @@ class BoundTensor:
 class BoundCall:
     """A call that is in order. `tensors` and `scalars` in the order of the parameters.
 
-    `names` are its arguments in order, one for all tensors of a list; `left_out` are the lists that were not given.
+    `names` are its arguments in order, one for all tensors of a list; `left_out` are the lists that were not given;
+    `shared` are outputs that are inputs too, each with that input.
     """
 
     name: str
@@ -69,6 +70,7 @@ class BoundCall:
     names: tuple[str, ...] = ()
     lists: tuple[ListParam, ...] = ()
     left_out: frozenset[str] = frozenset()
+    shared: tuple[tuple[str, str], ...] = ()
 
     def tensor(self, name: str) -> BoundTensor:
         """Return the tensor bound to parameter `name`."""
@@ -106,7 +108,7 @@ def bind_call(
     """Bind the arguments of one call; outputs and scratch that are not given are allocated.
 
     `device` is where the call must run, None for wherever its tensors lie; `stream` is the one it will run on; outputs
-    in `in_place` may be the very memory of an input.
+    in `in_place` may be the very memory of an input: whether the kernel reads that in time is the caller's to ask.
     Errors: AK701 to AK713, AK717.
     """
     by_name = arguments_by_name(signature, positional, named)
@@ -123,7 +125,7 @@ def bind_call(
     )
     for bound in tensors:
         check_layout(bound.param, bound.view, sizes)
-    _check_overlap(tensors, in_place)
+    shared = _shared(tensors, in_place)
     scalars = tuple(
         bind_scalar(param.name, param.dtype, given.get(param.name, param.default))
         for param in signature.params
@@ -131,7 +133,7 @@ def bind_call(
     )
     names = tuple(callers_names(signature))
     left_out = frozenset(listed.name for listed in signature.lists if listed.name not in by_name)
-    return BoundCall(signature.name, tensors, scalars, sizes, place, names, signature.lists, left_out)
+    return BoundCall(signature.name, tensors, scalars, sizes, place, names, signature.lists, left_out, shared)
 
 
 def with_scratch(call: BoundCall, abi: KernelAbi) -> BoundCall:
@@ -145,7 +147,7 @@ def with_scratch(call: BoundCall, abi: KernelAbi) -> BoundCall:
 
 def variant_of(kernel: Kernel | KernelAbi, call: BoundCall) -> Variant:
     """Return the build that fits the call best: strided where it must be, and as aligned as all its rows are."""
-    return fitting_variant(kernel, call.sizes, call.strided, call.alignment)
+    return fitting_variant(kernel, call.sizes, call.strided, call.alignment, call.shared)
 
 
 def check_variant(abi: KernelAbi, call: BoundCall) -> None:
@@ -187,7 +189,9 @@ def _bound(
     return BoundTensor(param, view_tensor(tensor, param.name), allocated=True)
 
 
-def _check_overlap(tensors: tuple[BoundTensor, ...], in_place: frozenset[str]) -> None:
+def _shared(tensors: tuple[BoundTensor, ...], in_place: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """The outputs that are inputs too, each with that input. Errors: AK709 for any other overlap."""
+    found: list[tuple[str, str]] = []
     for index, written in enumerate(tensors):
         if written.param.access == "in" or written.allocated:
             continue
@@ -195,13 +199,16 @@ def _check_overlap(tensors: tuple[BoundTensor, ...], in_place: frozenset[str]) -
             # Two written tensors are compared once.
             if other_index == index or other.allocated or (other.param.access != "in" and other_index < index):
                 continue
-            _check_pair(written, other, in_place)
+            if _is_one(written, other, in_place):
+                found.append((written.param.name, other.param.name))
+    return tuple(found)
 
 
-def _check_pair(written: BoundTensor, other: BoundTensor, in_place: frozenset[str]) -> None:
+def _is_one(written: BoundTensor, other: BoundTensor, in_place: frozenset[str]) -> bool:
+    """Whether an output is an input, as it may be. Errors: AK709 for any other overlap."""
     if not share_memory(written.view, written.param.dtype.nbytes, other.view, other.param.dtype.nbytes):
-        return
+        return False
     same = same_elements(written.view, other.view)
     if same and other.param.access == "in" and written.param.name in in_place:
-        return
+        return True
     raise CallError("AK709", name=written.param.name, other=other.param.name)

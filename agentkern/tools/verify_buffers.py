@@ -121,7 +121,8 @@ def lay_out(signature: Signature, call: Call, options: RunOptions) -> dict[str, 
     """Return one guarded array for each tensor parameter."""
     found: dict[str, GuardedArray] = {}
     for param in signature.tensors:
-        strides, contents = prescribed(param, call.sizes), initial(param, call, options.poison)
+        source, strides = dict(options.shared).get(param.name), prescribed(param, call.sizes)
+        contents = initial(param, call, options.poison) if source is None else call.tensors[source]
         step = 2 if param.record is None else 1  # the bytes of a record lie one after another
         strided = options.strided and has_free_strides(param)
         found[param.name] = guarded(param.name, contents, strided=strided, step=step, strides=strides)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from agentkern.compiler.ir.reference_formats import Raw
+from agentkern.compiler.proofs.in_place import in_place_pairs
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_cases import batch_size_name, batch_slices
 from agentkern.tools.verify_compare import first_difference
@@ -95,26 +96,29 @@ def check_shapes(subject: Subject) -> Outcome:
             cases.append(case)
     try:
         both = [subject.case("random", s) for s in (subject.plan.base, subject.plan.small)]
-        wrong = _strided(subject, _admitted(subject, both))
+        wrong = _otherwise_placed(subject, _admitted(subject, both))
     except BuildError as e:
         left_out.append(f"strided tensors: {e}")
     else:
         if wrong is not None:
             return wrong
-    note = f"; left out: {'; '.join(left_out)}" if left_out else ", and with strided tensors"
+    note = f"; left out: {'; '.join(left_out)}" if left_out else ", with strided tensors, and in place where it may be"
     return _against_oracle(subject, "shapes", cases, note)
 
 
-def _strided(subject: Subject, cases: Sequence[Case]) -> Outcome | None:
-    """Return what is wrong with strided tensors, if anything is."""
+def _otherwise_placed(subject: Subject, cases: Sequence[Case]) -> Outcome | None:
+    """Return what is wrong with strided tensors, or with outputs that are inputs where they may be, if anything is."""
     for case in cases:
-        run = subject.run(case, RunOptions(strided=True))
-        mismatch = first_difference(subject.signature.outputs, run.outputs, subject.oracle(case.call))
-        if mismatch is not None:
-            return failed("shapes", difference_text(mismatch, f"{case.name}, strided"), mismatch)
-        defect = defects(run)
-        if defect is not None:
-            return failed("shapes", f"{case.name}, strided: {defect}")
+        pairs = in_place_pairs(subject.program.tile(case.call.sizes))
+        ways = {"strided": RunOptions(strided=True)} | ({"in place": RunOptions(shared=pairs)} if pairs else {})
+        for how, options in ways.items():
+            run = subject.run(case, options)
+            mismatch = first_difference(subject.signature.outputs, run.outputs, subject.oracle(case.call))
+            if mismatch is not None:
+                return failed("shapes", difference_text(mismatch, f"{case.name}, {how}"), mismatch)
+            defect = defects(run)
+            if defect is not None:
+                return failed("shapes", f"{case.name}, {how}: {defect}")
     return None
 
 

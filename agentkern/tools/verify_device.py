@@ -32,7 +32,7 @@ class DeviceExecutor:
 
     def run(self, call: Call, options: RunOptions) -> Run:
         """Run once. Errors: ExecutionError; BuildError; NvrtcMissing; NoDriver."""
-        result = self.program.compiled(call.sizes, options.schedule, strided=options.strided)
+        result = self.program.compiled(call.sizes, options)
         assert result.abi is not None
         if result.cuda not in self.cubins:
             try:

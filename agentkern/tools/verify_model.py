@@ -45,7 +45,8 @@ class RunOptions:
     """How to run: the schedule (None: the default), which order of threads and blocks, which poison in the outputs.
 
     `tracked`: look for races and uninitialised reads too, where the executor can. `strided`: tensors with gaps between
-    elements and rows, at addresses that nothing but an element's size divides.
+    elements and rows, at addresses that nothing but an element's size divides. `shared`: outputs that are inputs too,
+    each with that input.
     """
 
     schedule: Schedule | None = None
@@ -53,6 +54,7 @@ class RunOptions:
     poison: int = 0
     tracked: bool = False
     strided: bool = False
+    shared: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

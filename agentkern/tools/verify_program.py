@@ -17,7 +17,7 @@ from agentkern.diagnostics import Diagnostic
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.programs import compile_program
 from agentkern.tools.verify_buffers import has_free_strides
-from agentkern.tools.verify_model import BuildError, Sizes, signature_of
+from agentkern.tools.verify_model import BuildError, RunOptions, Sizes, signature_of
 
 OTHER_LENGTHS = 2
 """Tensors of a list at most, where verification tries other static sizes than the given ones."""
@@ -45,12 +45,13 @@ class CompiledProgram:
             self.tiles[key] = lowered.kernel
         return self.tiles[key]
 
-    def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
-        """Return the compiled kernel, for tensors of any strides if asked; None is the request's own schedule.
+    def compiled(self, sizes: Sizes, options: RunOptions) -> CompileResult:
+        """Return the kernel compiled as a run asks for it; without a schedule, with the request's own.
 
         Errors: BuildError.
         """
-        variant, schedule = self._variant(sizes, strided=strided), schedule or self.request.schedule
+        variant = replace(self._variant(sizes, strided=options.strided), shared=options.shared)
+        schedule = options.schedule or self.request.schedule
         key = (self._key(sizes), "" if schedule is None else schedule.text(), variant)
         if key not in self.results:
             request = replace(self.request, dims=self._static(sizes), schedule=schedule, variant=variant)

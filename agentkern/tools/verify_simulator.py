@@ -10,7 +10,6 @@ from typing import Protocol
 from agentkern.compiler.abi import KernelAbi, ScalarParam, TensorParam
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir.interpreter_ops import constant
-from agentkern.compiler.schedule import Schedule
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
@@ -40,8 +39,11 @@ TIME_LIMIT_S = 120.0
 class Compiles(Protocol):
     """A program that can be built for a GPU."""
 
-    def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
-        """Return the compiled kernel, for tensors of any strides if asked. Errors: BuildError."""
+    def compiled(self, sizes: Sizes, options: RunOptions) -> CompileResult:
+        """Return the kernel compiled for the schedule, the strides and the shared memory that are asked for.
+
+        Errors: BuildError.
+        """
         ...
 
 
@@ -56,7 +58,7 @@ class SimulatorExecutor:
 
     def run(self, call: Call, options: RunOptions) -> Run:
         """Run once. Errors: ExecutionError; BuildError; SimulatorUnavailableError."""
-        result = self.program.compiled(call.sizes, options.schedule, strided=options.strided)
+        result = self.program.compiled(call.sizes, options)
         assert result.abi is not None
         signature = abi_signature(result.abi)
         guarded = lay_out(signature, call, options)

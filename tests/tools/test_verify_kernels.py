@@ -14,7 +14,7 @@ from agentkern.compiler.schedule import Schedule
 from agentkern.runtime.driver import NoDriver, driver
 from agentkern.tools.sources import UsageError
 from agentkern.tools.verify import VerifyRequest, verify
-from agentkern.tools.verify_model import Sizes
+from agentkern.tools.verify_model import RunOptions, Sizes
 from agentkern.tools.verify_program import CompiledProgram, program_of
 from agentkern.tools.verify_run import VerifyOptions, make_subject, run_checks
 from agentkern.tools.verify_simulator import SimulatorExecutor
@@ -74,10 +74,10 @@ class Miscompiled:
     def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
         return self.right.schedules(sizes, count)
 
-    def compiled(self, sizes: Sizes, schedule: Schedule | None, *, strided: bool = False) -> CompileResult:
-        result = self.right.compiled(sizes, schedule, strided=strided)
+    def compiled(self, sizes: Sizes, options: RunOptions) -> CompileResult:
+        result = self.right.compiled(sizes, options)
         wrong = re.sub(self.pattern, self.instead, result.cuda)
-        assert sizes["H"] != 40 or strided or wrong != result.cuda
+        assert sizes["H"] != 40 or options.strided or options.shared or wrong != result.cuda
         return replace(result, texts={**result.texts, "cuda": wrong})
 
 
@@ -113,8 +113,8 @@ def test_a_chosen_schedule_is_the_one_that_is_verified() -> None:
     assert chosen is not None
     program = CompiledProgram(replace(right.request, schedule=chosen), right.sizes)
     sizes = {"H": 40, "T": 3}
-    assert program.compiled(sizes, None).schedule == chosen
-    assert right.compiled(sizes, None).schedule != chosen
+    assert program.compiled(sizes, RunOptions()).schedule == chosen
+    assert right.compiled(sizes, RunOptions()).schedule != chosen
     assert verify(request_of(schedule=chosen.to_json())).verdict == "bit_exact"
 
 

@@ -101,6 +101,19 @@ def _are_apart(scope: Scope, a: Access, b: Access, apart: tuple[str, ...]) -> bo
     return meeting(scope, b, a) in apart
 
 
+def meetings(scope: Scope, a: Access, b: Access) -> set[str]:
+    """How two accesses of one tensor can meet, as each view that holds both shows it.
+
+    `same block` is within one block of the grid, and one step of the loops around both.
+    """
+    around = scope.around(b.op, a.op)
+    found: set[str] = set()
+    for one, other in _framed_pairs(around, a, b):
+        settled = _settles(around, _block_axes(one.access) & _block_axes(other.access))
+        found.add("same block" if settled else meeting(around, other.access, one.access))
+    return found
+
+
 def _framed_pairs(scope: Scope, a: Access, b: Access) -> Iterator[tuple[Framed, Framed]]:
     """Two accesses in every view that holds both."""
     for frame in frames_of(a, b):
