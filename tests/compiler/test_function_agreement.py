@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agentkern.compiler.ir.function_table import FUNCTIONS
+from tests.cases.runs import Case, run
 from tests.compiler.agreement import disagreements
 
 CALLS = {name: f"ak.{name}({{}})" for name in FUNCTIONS} | {"gelu_tanh": 'ak.gelu({}, approximate="tanh")'}
 GROUPS = [FUNCTIONS[k : k + 4] for k in range(0, len(FUNCTIONS), 4)]
+EXACT = ("abs", "sign", "sqrt", "rsqrt", "floor", "ceil", "round", "trunc")
+CALLS |= {name: f"ak.{name}({{}})" for name in EXACT}
 
 
 def kernel(dtype: str, names: tuple[str, ...]) -> str:
@@ -23,6 +27,20 @@ def kernel(dtype: str, names: tuple[str, ...]) -> str:
 def test_functions_have_the_interpreters_bits(dtype: str, names: tuple[str, ...], simulator_cache: Path):
     body = kernel(dtype, names)
     assert disagreements(body, {}, {"N": 1000}, ("random", "special"), 1, simulator_cache) == []
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("names", [*GROUPS, EXACT], ids="-".join)
+def test_every_16_bit_value_has_the_interpreters_bits(dtype: str, names: tuple[str, ...], simulator_cache: Path):
+    """In order, where most neighbours take the short form for usual operands, and mixed, where hardly any may."""
+    codes = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
+    x = np.concatenate([codes, np.random.default_rng(4).permutation(codes)])
+    given = {"x": x if dtype == "bf16" else x.view(np.float16)}
+    found = run(Case(kernel(dtype, names), {"N": len(x)}, count=1), given, simulator_cache)
+    places = np.argsort(x[1 << 16 :], kind="stable")
+    for name in names:
+        bits = found[f"{name}_out"].view(np.uint16)
+        assert (bits[: 1 << 16] == bits[1 << 16 :][places]).all()
 
 
 def test_numbers_sizes_and_scalars_have_the_bits_of_elements(simulator_cache: Path):
