@@ -15,6 +15,7 @@ from agentkern.compiler.passes.expand_means import expand_means
 from agentkern.compiler.passes.expand_order import expand_order
 from agentkern.compiler.passes.expand_shapes import expand_shapes
 from agentkern.compiler.passes.expand_takes import expand_takes
+from agentkern.compiler.passes.fit_to_chip import fit_to_chip
 from agentkern.compiler.passes.load_early import load_early
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.place_layouts import place_layouts
@@ -57,6 +58,7 @@ LEGALISE: tuple[Pass, ...] = (
     _pure(divide_by_rows),  # needs broadcasts still visible as operations
     _pure(canonicalise_nans),  # after the last pass that makes arithmetic
     _pure(simplify),  # casts and broadcasts that the passes above repeated
+    _pure(fit_to_chip),  # last, so that every schedule is for grids that fit
 )
 """TILE to TILE, for every target and schedule."""
 

@@ -6,6 +6,30 @@ from tests.properties.programs import Program
 
 KEPT = (
     Program(
+        "a row of run-time length that a loop carries",
+        """
+def long_carried(x: ak.In[ak.i32, N, T, H], y: ak.Out[ak.i32, T, H]):
+    for t in ak.grid(T):
+        v = ak.full((t, H), 0, ak.i32)
+        for k in ak.steps(ak.each(N)):
+            v = v + x[k, t, :]
+        y[t, :] = v
+""",
+        {"T": 5, "H": 9, "N": 3},
+        frozenset(),
+    ),
+    Program(
+        "one row along both axes of a value",
+        """
+def outer_product(x: ak.In[ak.f32, N], y: ak.Out[ak.f32, N, N]):
+    for _ in ak.grid():
+        v = x[:]
+        y[:, :] = v[:, None] * v[None, :]
+""",
+        {"N": 300},
+        frozenset(),
+    ),
+    Program(
         "an offset `lane & 7` added to a pointer without its parentheses",
         """
 def offset_precedence(x: ak.In[ak.f32, T], y: ak.Out[ak.f32, T, H], z: ak.Out[ak.f32, ak.cdiv(H, 8), T]):

@@ -9,22 +9,6 @@ from tests.properties.programs import Program
 
 GAPS: tuple[tuple[str, Program], ...] = (
     (
-        "AK610",
-        Program(
-            "a row of run-time length that a loop carries",
-            """
-def long_carried(x: ak.In[ak.i32, N, T, H], y: ak.Out[ak.i32, T, H]):
-    for t in ak.grid(T):
-        v = ak.full((t, H), 0, ak.i32)
-        for k in ak.steps(ak.each(N)):
-            v = v + x[k, t, :]
-        y[t, :] = v
-""",
-            {"T": 5, "H": 9, "N": 3},
-            frozenset(),
-        ),
-    ),
-    (
         "AK321",
         Program(
             "windows of different pieces are apart",

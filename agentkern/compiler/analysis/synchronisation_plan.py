@@ -16,6 +16,7 @@ _SHARED_ACCESSES = frozenset({"load_vector", "store_vector", "load_matrix", "sto
 _ARRAY_USES = frozenset({"get", "set", "registers", "mma", "usual"}) | _SHARED_ACCESSES
 _QUIET = frozenset({"tensor_map", "prefetch_map", "mbarriers", "descriptor", "pack_pair", "mma"})
 _CONTROL = ("if", "if_else", "for")
+_PLAIN = frozenset({"barrier", "shuffle_xor", "load_vector", "store_vector"})
 _ALWAYS = (frozenset(GPU_ASYNC_OPS) - _QUIET - {"elect"}) | {"barrier", "shuffle_xor"}
 
 
@@ -33,13 +34,18 @@ def is_shared(value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which operations of a function to run: `kept` by the region's or function's operations."""
+    """Which operations of a function to run: `kept` by the region's or function's operations.
+
+    `nested`: loops in loops, and those around, of a function whose threads meet at barriers of the whole block alone:
+    nothing there lives on from one turn to the next but one.
+    """
 
     function: Op
     needed: frozenset[Value]
     kept: Mapping[int, tuple[Op, ...]]
     products: frozenset[Value]
     once: frozenset[int]
+    nested: frozenset[int] = frozenset()
 
 
 def is_event(op: Op, products: frozenset[Value]) -> bool:
@@ -93,7 +99,22 @@ def plan_function(function: Op) -> Plan:
             kept[id(region)] = tuple(inner for inner in region.ops if _is_kept(inner, needed, products))
         if op.name == "for" and _only_uses(op, needed, products):
             once.add(id(op))
-    return Plan(function, frozenset(needed), kept, products, frozenset(once))
+    plain = not products and all(op.name in _PLAIN or not is_event(op, products) for op in walk(body))
+    nested = _nested(body, kept) if plain else frozenset[int]()
+    return Plan(function, frozenset(needed), kept, products, frozenset(once), nested)
+
+
+def _nested(body: Sequence[Op], kept: Mapping[int, tuple[Op, ...]]) -> frozenset[int]:
+    """Loops of turns at run time that hold such loops or are held by one, as far as they are run."""
+    found: set[int] = set()
+    for outer in walk(body):
+        inside = [op for op in walk(kept[id(outer.regions[0])]) if _is_rolled(op)] if _is_rolled(outer) else []
+        found.update(map(id, (outer, *inside) if inside else ()))
+    return frozenset(found)
+
+
+def _is_rolled(op: Op) -> bool:
+    return op.name == "for" and not op.attrs.get("unroll")
 
 
 def _only_uses(loop: Op, needed: set[Value], products: frozenset[Value]) -> bool:

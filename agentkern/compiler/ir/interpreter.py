@@ -157,7 +157,8 @@ def _run_stream(op: Op, frame: Frame) -> None:
         _run(region.ops, inner)
         for tiles, value in zip(yielded, last.operands, strict=True):
             tiles.append(inner.array(value))
-    whole = block.extent if isinstance(block.extent, int) else None
+    whole = op.attrs.get("whole", block.extent if isinstance(block.extent, int) else None)
+    assert whole is None or isinstance(whole, int)
     for kind, axis, value, tiles, result in zip(kinds, axes, last.operands, yielded, op.results, strict=True):
         assert isinstance(value.type, TileType)
         joined = np.concatenate(tiles, axis)

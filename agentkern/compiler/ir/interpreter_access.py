@@ -42,7 +42,8 @@ def store_elements(op: Op, frame: Frame) -> None:
     value = frame.array(op.operands[1])
     with written_array(op, frame) as array:
         places, present = _places(op, frame, array, value.shape)
-        _once(op, frame, array, places)
+        if not op.attrs.get("again"):
+            _once(op, frame, array, places)
         bits_of(array)[places] = bits_of(np.ascontiguousarray(value))[present]
 
 

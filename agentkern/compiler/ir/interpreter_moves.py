@@ -200,6 +200,7 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "ordinal": _ordinal,
     "start": _start,
     "end": _end,
+    "slot": _start,
     "load": _load,
 }
 

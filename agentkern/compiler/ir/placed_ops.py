@@ -1,13 +1,14 @@
-"""Operations that passes introduce: streaming, layout conversion, division by a reciprocal, blocks made whole.
+"""Operations that passes introduce: streaming, layout conversion, memory of a block's own, division by a reciprocal.
 
 `stream` walks one axis of the grid's values in chunks: its region computes tiles over the chunk's block and ends in
 `yield`; result k is the reduction `kinds[k]` over axis `axes[k]` of yielded tile k, over the whole axis, in the fixed
-order.
+order. `whole` is the static extent that fixes the order, where the block of an axis is clipped.
 """
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage
 from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.dsl.dtypes import DTYPES
 
 TILE: frozenset[Stage] = frozenset({"tile", "placed"})
 PLACED: frozenset[Stage] = frozenset({"placed"})
@@ -45,6 +46,13 @@ def _extend(op: Op) -> str | None:
     return None if kept else "an axis that is not a block's is extended"
 
 
+def _slot(op: Op) -> str | None:
+    type_ = op.result.type
+    if not isinstance(op.operands[0].type, BlockType):
+        return "the operand is not a block"
+    return None if type_ == TileType(DTYPES["i64"]) else f"the result is {type_}"
+
+
 def _divide(op: Op) -> str | None:
     types = {v.type for v in (*op.operands, op.result)}
     return None if len(types) == 1 else "operands and result differ in type"
@@ -58,7 +66,7 @@ _ROWS = (
         TILE,
         0,
         -1,
-        {"kinds": True, "axes": True, "reverse": False},
+        {"kinds": True, "axes": True, "reverse": False, "whole": False},
         1,
         frozenset({"region"}),
         _stream,
@@ -86,6 +94,7 @@ _ROWS = (
         _extend,
         "a block's tile at its whole extent; positions that the tile lacks hold `value`",
     ),
+    OpSpec("slot", TILE, 1, 1, {}, 0, frozenset(), _slot, "the block's first index, as the number of its own memory"),
     OpSpec("reciprocal", _ALL, 1, 1, {}, 0, _ELEMENT, _divide, "1 / x correctly rounded, for `divide_by`"),
     OpSpec("divide_by", _ALL, 3, 1, {}, 0, _ELEMENT, _divide, "a / b given b's reciprocal: the bits of the division"),
 )

@@ -195,7 +195,7 @@ def _row(name: str, operands: int | None, rule: VerifyRule | None, doc: str, *tr
 _GRID = {"segments": False, "tile": False, "warps": False, "steps": False}
 _LOAD = {"index": True, "masked": False, "filled": False, "view": False}
 _ATOMIC = {"index": True, "masked": False, "kind": True, "view": False}
-_STORE = {"index": True, "masked": False, "distinct": False, "view": False}
+_STORE = {"index": True, "masked": False, "distinct": False, "view": False, "again": False}
 
 
 def _rows() -> list[OpSpec]:

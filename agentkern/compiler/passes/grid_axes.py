@@ -92,8 +92,8 @@ def free_steps(region: Region) -> tuple[Value, ...]:
 
 
 def step_blocks(region: Region) -> tuple[Value, ...]:
-    """Blocks of all loops, in order."""
-    return tuple(loop_parts(op).block for op in walk(region.ops) if op.name == "loop")
+    """Blocks of all loops and walks, in order."""
+    return tuple(op.regions[0].args[0] for op in walk(region.ops) if op.name in ("loop", "stream"))
 
 
 def contiguous_axis(access: Access) -> int | None:
@@ -215,10 +215,13 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
     """
     nbytes = access.tensor.dtype.nbytes
     limit = MAX_ACCESS_BYTES // nbytes
-    base = max(variant.alignment, access.aligned)
+    # rows of what the compiler keeps begin where an access may; nothing is promised of those of other strides
+    kept = kernel.attrs.get("kept", ())
+    assert isinstance(kept, tuple)
+    base = MAX_ACCESS_BYTES if name in kept else max(variant.alignment, access.aligned)
     if name in variant.strided or base < nbytes:
         return 1
-    assumed = max(variant.alignment // nbytes, 1)
+    assumed = max(variant.alignment // nbytes, 1) if name not in kept else 1
     begins = access.begins_rows(access.offset)
     width = gcd(min(limit, base // nbytes), _divisor(access.offset, kernel, assumed if begins else 1))
     for entry in access.entries:

@@ -41,7 +41,7 @@ from agentkern.compiler.passes.lower.streams import lower_stream
 from agentkern.compiler.passes.lower.takes import lower_take
 from agentkern.compiler.passes.root_classes import stream_order
 
-_BLOCK_NUMBERS = ("ordinal", "start", "end")
+_BLOCK_NUMBERS = ("ordinal", "start", "end", "slot")
 _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "store": lower_store,
     "atomic": lower_store,
@@ -167,7 +167,7 @@ class _Region:
         state = self.function.blocks[op.operands[0]]
         if op.name == "ordinal":
             return state.ordinal
-        return state.start if op.name == "start" else self.function.index.add(state.start, state.limit)
+        return state.start if op.name in ("start", "slot") else self.function.index.add(state.start, state.limit)
 
     def order(self, op: Op, type_: TileType, axis: int) -> SumOrder | None:
         """The order of a float sum or product; None where order does not matter."""

@@ -57,14 +57,13 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     with bf16 parameters and f32 moments 0.88 -> 0.96 so; a cast of bf16 to 8 bits, two thirds, 0.97 -> 0.93).
     """
     width, widest = 1, 1
-    names = {value: value.name or "" for value in kernel.params}
     blocks = (*op.regions[0].args, *step_blocks(op.regions[0]))
     free = {arg: LANES * MAX_ACCESS_BYTES for arg in blocks if _block(arg).block is None}
     tiles = free | {arg: b for arg in blocks if (b := _block(arg).block) is not None}
     tiles = {arg: gcd(tile, first_divisor(_block(arg).first, kernel)) for arg, tile in tiles.items()}
     found = [a for a in accesses(op.regions[0]) if _contiguous_class(a, classes) == fast]
     for access in found:
-        width = max(width, aligned_elems(access, names[access.op.operands[0]], kernel, variant, tiles))
+        width = max(width, aligned_elems(access, access.op.operands[0].name or "", kernel, variant, tiles))
         widest = max(widest, access.tensor.dtype.nbytes)
     width = min(width, 2 * MAX_ACCESS_BYTES // widest)
     if fast in sum_caps(op.regions[0], classes):

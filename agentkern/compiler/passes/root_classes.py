@@ -78,7 +78,9 @@ def stream_order(op: Op, type_: TileType, axis: int) -> SumOrder:
     """The order of one sum over a stream's whole axis."""
     block = op.regions[0].args[0].type
     assert isinstance(block, BlockType)
-    return sum_order(axis == type_.rank - 1, block.extent if isinstance(block.extent, int) else None)
+    whole = op.attrs.get("whole", block.extent if isinstance(block.extent, int) else None)
+    assert whole is None or isinstance(whole, int)
+    return sum_order(axis == type_.rank - 1, whole)
 
 
 def root_choices(classes: AxisClasses) -> list[tuple[int, ...]]:

@@ -54,8 +54,9 @@ def _regroups(op: Op, classes: AxisClasses, long: int) -> bool:
 def _streamed_classes(op: Op, classes: AxisClasses) -> frozenset[int]:
     """The classes to stream. Errors: UnsupportedError for two in one value, and for regrouped ones."""
     wide = frozenset(n for n in wide_classes(classes) if _has_length(classes, n) or not _is_nested(op, classes, n))
-    for inner in walk(op.regions[0].ops) if len(wide) > 1 else ():
-        if any(len(wide.intersection(classes.axes(v))) > 1 for v in inner.results if isinstance(v.type, TileType)):
+    for inner in walk(op.regions[0].ops) if wide else ():
+        tiles = (v for v in inner.results if isinstance(v.type, TileType))
+        if any(sum(number in wide for number in classes.axes(v)) > 1 for v in tiles):
             raise UnsupportedError(
                 "a value that is too long to keep along two axes",
                 "make one of the axes a grid axis, so that a block holds a part of it",
