@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from agentkern.compiler.abi import KernelAbi, TensorParam
 from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.records import layout_at
 
 MOST_ALIGNED = 256
 """Bytes: the most that an annotation may prescribe."""
@@ -22,6 +23,12 @@ def prescribed(param: TensorParam, sizes: Mapping[str, int]) -> tuple[int, ...] 
     if param.strides is None:
         return None
     return tuple(dims.evaluate(stride, sizes) for stride in param.strides)
+
+
+def granule_of(param: TensorParam, sizes: Mapping[str, int]) -> int:
+    """Return at multiples of how many elements the tensor and its rows begin: wider ones in them need that."""
+    inside = 1 if param.record is None else layout_at(param.record, sizes).granule
+    return max(param.granule, inside)
 
 
 def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -49,7 +56,7 @@ def fitting(param: TensorParam, array: NDArray[Any], sizes: Mapping[str, int]) -
     strides = prescribed(param, sizes)
     have = tuple(stride // array.itemsize for stride in array.strides)
     places = strides is None or same_places(array.shape, have, strides)
-    if places and array.ctypes.data % max(param.aligned, param.granule * param.dtype.nbytes) == 0:
+    if places and array.ctypes.data % max(param.aligned, granule_of(param, sizes) * param.dtype.nbytes) == 0:
         return array
     return spread(array, contiguous(array.shape) if strides is None else strides)
 

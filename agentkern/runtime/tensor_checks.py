@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.records import Layout
 from agentkern.runtime.call_errors import CallError
-from agentkern.runtime.layouts import prescribed, same_places
+from agentkern.runtime.layouts import granule_of, prescribed, same_places
 from agentkern.runtime.overlap import names_an_element_twice
 from agentkern.runtime.tensor_view import TensorView, holds
 
@@ -60,11 +60,12 @@ def check_layout(param: TensorParam, view: TensorView, sizes: Mapping[str, int])
     strides = prescribed(param, sizes)
     if strides is not None and not same_places(view.shape, view.strides, strides):
         raise CallError("AK704", name=param.name, got=view.strides, expected=strides)
-    aligned = max(param.aligned, param.granule * param.dtype.nbytes)
+    granule = granule_of(param, sizes)
+    aligned = max(param.aligned, granule * param.dtype.nbytes)
     if view.pointer % aligned:
         raise CallError("AK711", name=param.name, got=view.pointer & -view.pointer, expected=aligned)
     apart = [stride for stride, extent in zip(view.strides[:-1], view.shape[:-1], strict=True) if extent > 1]
     joined = not view.shape or view.shape[-1] <= 1 or view.strides[-1] == 1
-    if param.granule > 1 and not (joined and all(stride % param.granule == 0 for stride in apart)):
-        expected = f"rows without gaps that begin at multiples of {param.granule} elements"
+    if granule > 1 and not (joined and all(stride % granule == 0 for stride in apart)):
+        expected = f"rows without gaps that begin at multiples of {granule} elements"
         raise CallError("AK704", name=param.name, got=view.strides, expected=expected)

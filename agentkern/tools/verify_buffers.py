@@ -11,7 +11,7 @@ import numpy as np
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.dsl.dtypes import DType
-from agentkern.runtime.layouts import prescribed, span
+from agentkern.runtime.layouts import granule_of, prescribed, span
 from agentkern.tools.verify_model import Call, RunOptions, Signature, concrete
 
 GUARD_BYTES = 256
@@ -85,18 +85,21 @@ def _elements(memory: Raw, array: Raw) -> Raw:
 
 
 def guarded(
-    name: str, contents: Raw, *, strided: bool = False, step: int = 2, strides: tuple[int, ...] | None = None
+    name: str, contents: Raw, *, strided: bool = False, granule: int = 0, strides: tuple[int, ...] | None = None
 ) -> GuardedArray:
     """Return a guarded copy of `contents`, with `strides` in elements where they are given.
 
-    Contiguous: its first element at an address that 256 divides, as on a GPU. Strided: every `step`-th element of rows
-    of odd length, from an address that only an element's size divides.
+    Contiguous: its first element at an address that 256 divides, as on a GPU. Strided: every other element of rows of
+    odd length, from an address that only an element's size divides; with a granule, rows without gaps that begin at
+    odd multiples of as many elements.
     """
     itemsize, shape = contents.itemsize, contents.shape
     spread = strided and contents.ndim > 0 and contents.size > 0
-    held = (*shape[:-1], step * shape[-1] + 1 + (step * shape[-1]) % 2) if spread else shape
+    step, unit = (1, granule) if granule else (2, 1)
+    taken = step * shape[-1] if spread else 0
+    held = (*shape[:-1], (taken // unit + 1 + taken // unit % 2) * unit) if spread else shape
     n_held = math.prod(held) if strides is None else span(shape, strides)
-    n_bytes, offset = n_held * itemsize, GUARD_BYTES + (itemsize if spread else 0)
+    n_bytes, offset = n_held * itemsize, GUARD_BYTES + (itemsize * unit if spread else 0)
     allocation = np.full(n_bytes + 4 * GUARD_BYTES, GUARD_PATTERN, np.uint8)
     start = -allocation.ctypes.data % GUARD_BYTES
     memory = allocation[start : start + n_bytes + offset + GUARD_BYTES]
@@ -105,7 +108,7 @@ def guarded(
         array = np.lib.stride_tricks.as_strided(array, shape, tuple(stride * itemsize for stride in strides))
     else:
         array = array.reshape(held)
-    array = array[..., : step * shape[-1] : step] if spread else array
+    array = array[..., :taken:step] if spread else array
     array[...] = contents
     return GuardedArray(name, memory, array, contents)
 
@@ -123,15 +126,17 @@ def lay_out(signature: Signature, call: Call, options: RunOptions) -> dict[str, 
     for param in signature.tensors:
         source, strides = dict(options.shared).get(param.name), prescribed(param, call.sizes)
         contents = initial(param, call, options.poison) if source is None else call.tensors[source]
-        step = 2 if param.record is None else 1  # the bytes of a record lie one after another
         strided = options.strided and has_free_strides(param)
-        found[param.name] = guarded(param.name, contents, strided=strided, step=step, strides=strides)
+        granule = granule_of(param, call.sizes)
+        # rows of wider elements, and of records, have no gaps
+        whole_rows = granule if granule > 1 or param.record is not None else 0
+        found[param.name] = guarded(param.name, contents, strided=strided, granule=whole_rows, strides=strides)
     return found
 
 
 def has_free_strides(param: TensorParam) -> bool:
     """Whether a call may bring gaps anywhere in the tensor."""
-    return param.strides is None and param.granule == 1 and param.aligned <= param.dtype.nbytes and bool(param.shape)
+    return param.strides is None and param.aligned <= param.dtype.nbytes and bool(param.shape)
 
 
 def inspect(signature: Signature, buffers: Mapping[str, GuardedArray]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from agentkern.compiler.abi import ScalarParam
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, SizeInfo, walk
 from agentkern.compiler.ir.types import BlockType, TensorType
-from agentkern.compiler.ir.views import view_of
+from agentkern.compiler.ir.views import View, view_of, viewed
 from agentkern.tools.inputs import Kind, generate_for
 from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 from agentkern.tools.verify_model import Call, Case, Scalars, Signature, Sizes, concrete, signature_of
@@ -222,16 +222,27 @@ def _extent(op: Op) -> int | dims.Dim:
 def _access_is_batch(op: Op, name: str, whole: object, row: object) -> bool:
     tensor = op.operands[0].type
     assert isinstance(tensor, TensorType)
-    if view_of(op):  # an axis of a view may be several of the tensor's, or a part of one
-        return all(name not in dims.symbols(extent) for extent in tensor.shape)
+    spanned = [axis for axis, extent in enumerate(tensor.shape) if name in dims.symbols(extent)]
+    if spanned and not _keeps_axes(tensor, view_of(op), max(spanned) + 1):
+        return False  # an axis of a view may be several of the tensor's, or a part of one
     index = op.attrs["index"]
     assert isinstance(index, tuple)
     subscripts = [str(entry) for entry in index if entry != "+"]
     first = 1 if op.name == "load" else 2
-    for extent, text in zip(tensor.shape, subscripts, strict=True):
-        if name not in dims.symbols(extent):
-            continue
+    for axis in spanned:
+        extent, text = tensor.shape[axis], subscripts[axis]
         if extent != whole or not text.startswith("$") or op.operands[first + int(text[1:])] is not row:
+            return False
+    return True
+
+
+def _keeps_axes(tensor: TensorType, view: View, count: int) -> bool:
+    """Whether a view's first axes are the tensor's, as those of a field of records are."""
+    kept = tensor.shape[:count]
+    for position, step in enumerate(view):
+        sides = [part[:count] for part in step[1:] if isinstance(part, tuple)]
+        is_cut = step[0] == "slice" and sides != [(0,) * count, kept]
+        if step[0] == "transpose" or is_cut or viewed(tensor, view[: position + 1]).shape[:count] != kept:
             return False
     return True
 

@@ -23,6 +23,8 @@ ODD = ak.Record(flag=ak.u8, pair=(ak.f32, 2), count=ak.i64, ok=ak.bool, half=(ak
 SIZED = ak.Record(values=(ak.bf16, G, H), total=ak.f32)
 ROW = ak.Record(a=(ak.u8, 3), b=ak.i16)
 PAGE = ak.Record(kind=ak.u8, rows=(ROW, 4), first=ROW, last=ak.i32)
+ITEM = ak.Record(w=(ak.f32, 2), k=ak.i64)
+EVEN = ak.Record(tag=(ak.i16, 4), items=(ITEM, 3, 2))
 
 
 @ak.kernel""",
@@ -84,6 +86,27 @@ def k(x: ak.In[PAGE,T], a: ak.Out[ak.u8,T,4,3], b: ak.Out[ak.i16,T,4], c: ak.Out
         c[t]=page.last+page.kind.to(ak.i32)
         o[t]=page.first
 """
+NESTED_STORES = """\
+def k(x: ak.In[PAGE,T], n: ak.In[ak.i16,T,4], o: ak.Out[PAGE,T], q: ak.InOut[EVEN,2,T]):
+    for t in ak.grid(T):
+        o[t].kind=7
+        o[t].rows.a=x[t].rows.a
+        o[t].rows.b=n[t,:]
+        o[t].first=x[t].first
+        o[t].last=-1
+        q[1,t].items=q[0,t].items
+        q[1,t].items.w*=2.0
+"""
+BY_FIELD = """\
+def k(x: ak.In[KV,T], o: ak.Out[KV,T], s: ak.Out[ak.f32,T], e: ak.InOut[EVEN,2,T]):
+    for t, h in ak.grid(T,64):
+        o.nope[t,h]=x.nope[t,h]
+    for t in ak.grid(T):
+        s[t]=ak.sum(x.scale[t,:],axis=1)
+        o.scale[t,:]=ak.load(x.scale[t+1,:],fill=0.5)
+        o[t].rope=x.rope[t,:]
+        e.tag[0,t]=e[1,t].tag
+"""
 FILLED = """\
 def k(x: ak.In[ODD,T], o: ak.Out[ak.f32,T,2], n: ak.Out[ak.i64,T], p: ak.Out[ak.f32,T,2]):
     for t in ak.grid(T):
@@ -123,6 +146,9 @@ CASES = {
     "copied": (COPIED, {"H": 3, "G": 2}, {"T": 17, "N": 4}),
     "no values": (COPIED, {"H": 5, "G": 0}, {"T": 3, "N": 1}),
     "nested": (NESTED, {}, {"T": 29}),
+    "nested, stored": (NESTED_STORES, {}, {"T": 21}),
+    "nested, none stored": (NESTED_STORES, {}, {"T": 0}),
+    "by field": (BY_FIELD, {}, {"T": 19}),
     "filled": (FILLED, {}, {"T": 31}),
     "in place": (IN_PLACE, {}, {"T": 35}),
     "carried": (CARRIED, {"H": 5}, {"T": 4}),
@@ -185,6 +211,21 @@ def test_a_field_that_is_never_written_is_named():
     assert ".scale" in found.message
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("        o[t].rows.b=n[t,:]\n", ""),
+        ("o[t].rows.b=n[t,:]", "ak.store(o[t].rows.b,n[t,:],where=n[t,0]>0)"),
+        ("o[t].first=x[t].first", "o[t].first.a=x[t].first.a"),
+    ],
+    ids=["left out", "under a condition", "in part"],
+)
+def test_a_field_of_an_array_that_is_not_always_written_is_rejected(change: tuple[str, str]):
+    body = NESTED_STORES.replace(*change)
+    assert body != NESTED_STORES
+    assert {d.code for d in refused(body).diagnostics} <= {"AK305", "AK306"}
+
+
 def test_two_blocks_that_write_one_field_are_rejected():
     body = "def k(o: ak.InOut[ODD,T]):\n    for t in ak.grid(T):\n        ak.store(o[t.index*0].flag,1)\n"
     assert {d.code for d in refused(body).diagnostics} <= {"AK301", "AK303", "AK304", "AK302"}
@@ -194,7 +235,19 @@ def test_fields_that_nobody_uses_are_not_read():
     body = "def k(x: ak.In[KV,T], o: ak.Out[ak.bf16,T,16]):\n    for t in ak.grid(T):\n        o[t,:]=x[t].rope\n"
     kernel = compiled(body, {}, {"T": 1}).kernel
     assert kernel is not None
-    assert [op.name for op in kernel.body[0].regions[0].ops] == ["load", "bitcast_axis", "store"]
+    assert [op.name for op in kernel.body[0].regions[0].ops] == ["load", "store"]
+
+
+def test_an_aligned_field_is_read_in_elements_of_its_own():
+    body = (
+        "def k(x: ak.In[KV,T], y: ak.In[ODD,T], o: ak.Out[ak.f32,T,4], p: ak.Out[ak.f32,T,2]):\n"
+        "    for t in ak.grid(T):\n        o[t,:]=x[t].scale\n        p[t,:]=y[t].pair\n"
+    )
+    kernel = compiled(body, {}, {"T": 1}).kernel
+    assert kernel is not None
+    loads = [op.result.type for op in kernel.body[0].regions[0].ops if op.name == "load"]
+    assert list(map(str, loads)) == ["tile<f32, [%t, 4]>", "tile<u8, [%t, 8]>"]
+    assert [records_of(kernel)[name].granule for name in ("x", "y")] == [4, 2]
 
 
 def test_records_survive_the_text_of_the_ir():

@@ -41,10 +41,10 @@ def test_written_records_are_rows_of_bytes_that_read_back(rows: int):
 
 def test_rows_may_lie_apart_and_bytes_may_have_any_type_of_one_byte():
     _, _, kv = cached(5)
-    wide = torch.full((5, 40), 99, dtype=torch.uint8)
-    wide[:, 3 : 3 + BYTES] = kv
+    wide = torch.full((5, 42), 99, dtype=torch.uint8)
+    wide[:, 2 : 2 + BYTES] = kv
     want = look_up(kv)
-    for given in (wide[:, 3 : 3 + BYTES], kv.view(torch.float8_e4m3fn), kv.view(torch.int8), kv.numpy()):
+    for given in (wide[:, 2 : 2 + BYTES], kv.view(torch.float8_e4m3fn), kv.view(torch.int8), kv.numpy()):
         got = look_up(given)
         first = got[0] if isinstance(got[0], torch.Tensor) else torch.from_numpy(got[0])
         assert torch.equal(first, want[0])
@@ -56,6 +56,8 @@ WRONG = [
     (torch.zeros(3, BYTES - 1, dtype=torch.uint8), f"AK705: argument `kv`: axis 1 is {BYTES - 1}, expected {BYTES}"),
     (torch.zeros(3 * BYTES, dtype=torch.uint8), "AK703: argument `kv` has 1 axes"),
     (torch.zeros(3, 2 * BYTES, dtype=torch.uint8)[:, ::2], "AK704: argument `kv` has strides"),
+    (torch.zeros(3, 40, dtype=torch.uint8)[:, 1 : 1 + BYTES], "AK711: argument `kv` is aligned to 1 bytes, expected 2"),
+    (torch.zeros(3, 41, dtype=torch.uint8)[:, :BYTES], "AK704: argument `kv` has strides .*at multiples of 2"),
     (torch.zeros(BYTES, 3, dtype=torch.uint8).T, "AK704: argument `kv` has strides"),
 ]
 

@@ -201,7 +201,7 @@ def _store(lw: Lowering, node: ast.Call) -> FrontValue:
     if target is not None:
         part = part_written(lw, target)
         arguments = _bound(lw, "ak.store", STORE, node)
-        mask = mask_argument(lw, "ak.store", arguments, part.rows.shape)
+        mask = mask_argument(lw, "ak.store", arguments, part[0].shape)
         attrs = {"distinct": True} if _flag(lw, "ak.store", arguments, "distinct") else {}
         store_part(lw, part, arguments["value"], Effect("store", mask, attrs))
         return NOTHING

@@ -14,7 +14,7 @@ from agentkern.compiler.frontend.literals import misfit
 from agentkern.compiler.frontend.lowering import I64, Lowering, Rejected
 from agentkern.compiler.frontend.operations import OPERATIONS
 from agentkern.compiler.frontend.operations import call as operation
-from agentkern.compiler.frontend.records import field_value
+from agentkern.compiler.frontend.records import field_tensor, field_value
 from agentkern.compiler.frontend.segments import written_rows
 from agentkern.compiler.frontend.shapes import (
     axes_of,
@@ -246,8 +246,7 @@ def handle_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute) -> Fr
     if isinstance(value, RecordTile):
         return field_value(lw, value, node)
     if isinstance(value, Records):
-        hint = f"subscript the records first: `{value.name}[...].{node.attr}`"
-        lw.fail("AK204", node, kind=describe(value), name=f".{node.attr}", hint_text=hint)
+        return field_tensor(lw, value, node)
     if node.attr == "T" and isinstance(value, Tile):
         return swap_axes(lw, value, node)
     if node.attr == "T" and isinstance(value, Tensor):

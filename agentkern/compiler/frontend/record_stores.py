@@ -9,16 +9,16 @@ from agentkern.compiler.frontend.conversion import broadcast
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.records import (
     Part,
-    as_bytes,
+    Rows,
     fits,
-    over_bytes,
     part_of,
     rows_written,
+    spread,
+    to_bytes,
     whole_part,
 )
 from agentkern.compiler.frontend.subscripts import PLAIN, Effect, stored_value, write, wrong_shape
-from agentkern.compiler.frontend.values import FrontValue, Records, RecordTile, TensorList, describe
-from agentkern.compiler.ir import dims
+from agentkern.compiler.frontend.values import Records, RecordTile, TensorList, describe
 from agentkern.compiler.ir.records import Record
 
 
@@ -39,40 +39,45 @@ def record_target(lw: Lowering, node: ast.expr) -> tuple[Records, ast.Subscript,
     return (records, node, fields) if isinstance(records, Records) else None
 
 
-def part_written(lw: Lowering, target: tuple[Records, ast.Subscript, list[ast.Attribute]]) -> Part:
-    """The part of records that a store writes. Errors: AK204, AK601 and those of a store."""
+Target = tuple[Rows, Part]
+
+
+def part_written(lw: Lowering, target: tuple[Records, ast.Subscript, list[ast.Attribute]]) -> Target:
+    """The rows and the part of records that a store writes. Errors: AK204 and those of a store."""
     records, node, fields = target
-    part = whole_part(rows_written(lw, records, node))
+    rows, part = rows_written(lw, records, node), whole_part(records)
     for field in fields:
         part = part_of(lw, part, field.attr, field)
-    return part
+    return rows, part
 
 
-def store_part(lw: Lowering, part: Part, stored: Argument, effect: Effect = PLAIN) -> None:
+def store_part(lw: Lowering, target: Target, stored: Argument, effect: Effect = PLAIN) -> None:
     """Write a field, or records. Errors: AK210, AK211 and those of a store."""
+    rows, part = target
     item = part.field.item
     if not isinstance(item, Record):
-        _store_field(lw, part, stored, effect)
+        _store_field(lw, rows, part, stored, effect)
         return
     value = stored.value
     if not isinstance(value, RecordTile) or value.record.fields != item.fields:
-        hint = f"store a field: `{lw.source.text_of(part.rows.node)}.{item.fields[0].name} = ...`"
+        hint = f"store a field: `{lw.source.text_of(rows.node)}.{item.fields[0].name} = ...`"
         lw.fail("AK210", stored.node, got=describe(value), name=part.text, expected=f"`{item.name}`", hint=hint)
-    if part.field.shape:
-        lw.fail("AK601", stored.node, name="a store of an array of records", instead="store to a tensor of its own")
-    for (field, offset), inner in zip(item.placed(), value.items, strict=True):
-        store_part(lw, part.inner(field, offset), Argument(inner, stored.node), effect)
+    for inner, given in zip(part.parts, value.items, strict=True):
+        store_part(lw, (rows, inner), Argument(given, stored.node), effect)
 
 
-def _store_field(lw: Lowering, part: Part, stored: Argument, effect: Effect) -> None:
-    field, rows, node = part.field, part.rows, stored.node
-    assert not isinstance(field.item, Record)
-    tile = stored_value(lw, part.text, field.item, stored.value, node)
-    reason = fits(tile, part.shape)
+def _store_field(lw: Lowering, rows: Rows, part: Part, stored: Argument, effect: Effect) -> None:
+    dtype, node, wanted = part.field.item, stored.node, rows.selected(part)
+    assert not isinstance(dtype, Record)
+    tile = stored_value(lw, part.text, dtype, stored.value, node)
+    reason = fits(tile, wanted)
     if reason is not None:
-        wrong_shape(lw, list(rows.entries), tile, part.shape, rows.node, reason)
-    whole = broadcast(lw, tile, part.shape, node)
-    selection = rows.bytes_of(lw, part.offset, dims.add(part.offset, field.nbytes))
-    mask = over_bytes(lw, effect.mask, selection.shape, rows.node) if effect.mask is not None else None
-    value: FrontValue = as_bytes(lw, whole, rows.shape, node)
-    write(lw, rows.records.tensor, selection, rows.node, Argument(value, node), Effect("store", mask, effect.attrs))
+        wrong_shape(lw, list(rows.entries), tile, wanted, rows.node, reason)
+    tile = broadcast(lw, tile, wanted, node)
+    tensor = part.typed
+    if tensor is None:
+        tensor = part.tensor
+        tile = to_bytes(lw, tile, rows.select(lw, tensor).shape, node)
+    selection = rows.select(lw, tensor)
+    mask = spread(lw, effect.mask, selection.shape, rows.node) if effect.mask is not None else None
+    write(lw, tensor, selection, rows.node, Argument(tile, node), Effect("store", mask, effect.attrs))

@@ -1,29 +1,133 @@
-"""Tensors of records: `kv[rows].nope` reads a field, `kv[rows]` a whole record, `out[t].nope = v` stores a field.
+"""Tensors of records: `kv[rows].nope` reads a field, `kv[rows]` a whole record; `kv.nope` is a field of every record.
 
-Below the front end there are bytes only: a field is a range of the last axis, its bits in elements of its own dtype.
+Below the front end there are bytes only: a field is a view of them, of its own dtype where every one of its elements
+lies at a multiple of its size, else of bytes, whose bits are then put together.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentkern.compiler.frontend.conversion import Mismatch, Shape, broadcast, broadcast_shape, constant, weak_tile
 from agentkern.compiler.frontend.entries import Entry, entries
 from agentkern.compiler.frontend.lowering import Lowering
 from agentkern.compiler.frontend.selection import Selection, select
 from agentkern.compiler.frontend.source import Located
-from agentkern.compiler.frontend.values import FrontValue, Number, Records, RecordTile, Tile
+from agentkern.compiler.frontend.values import FrontValue, Number, Records, RecordTile, Tensor, Tile
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.records import Field, Record
-from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.ir.records import Field, Record, is_aligned
+from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.views import Step, View, strided
 from agentkern.dsl.dtypes import DTYPES, DType
 
 BOOL, U8 = DTYPES["bool"], DTYPES["u8"]
 Extent = int | Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A field of every record, or the records themselves: a view of their bytes, of which the last axis is the field's.
+
+    `axes`: the extents over records, and over arrays of records that the field stands in.
+    """
+
+    records: Records
+    field: Field
+    path: str
+    axes: Shape
+    view: View
+
+    @property
+    def text(self) -> str:
+        """The field as messages call it."""
+        return f"{self.records.name}.{self.path}" if self.path else self.records.name
+
+    @property
+    def shape(self) -> Shape:
+        """The extents of the field in every record."""
+        return (*self.axes, *self.field.shape)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The fields of a part that is of records."""
+        record = self.field.item
+        assert isinstance(record, Record)
+        view = _reshaped_to(self.view, (*self.axes, self.field.nbytes), (*self.shape, record.nbytes))
+        return tuple(self._inner(view, record, field, offset) for field, offset in record.placed())
+
+    def _inner(self, view: View, record: Record, field: Field, offset: Extent) -> Part:
+        end = dims.add(offset, field.nbytes)
+        cut: Step = ("slice", (*[0] * len(self.shape), offset), (*self.shape, end))
+        path = f"{self.path}.{field.name}" if self.path else field.name
+        whole = offset == 0 and end == record.nbytes
+        return Part(self.records, field, path, self.shape, view if whole else (*view, cut))
+
+    @property
+    def tensor(self) -> Tensor:
+        """The bytes of a field."""
+        return replace(self.records.tensor, view=self.view)
+
+    @property
+    def typed(self) -> Tensor | None:
+        """The field as a tensor of its dtype; None where it does not lie so."""
+        dtype, base = self.field.item, self.records.tensor.value.type
+        assert isinstance(base, TensorType)
+        assert isinstance(dtype, DType)
+        place = strided(base, self.view)
+        bounds = (place.offset, *place.strides[:-1], self.records.record.nbytes)
+        if dtype is BOOL or not is_aligned(dtype, bounds):
+            return None
+        view = self.view if dtype is U8 else (*self.view, ("bitcast", dtype.name))
+        return replace(self.records.tensor, view=_reshaped_to(view, (*self.axes, self.field.count), self.shape))
+
+
+def _reshaped_to(view: View, have: Shape, shape: Shape) -> View:
+    return view if have == shape else (*view, ("reshape", shape))
+
+
+def whole_part(records: Records) -> Part:
+    """The records of a tensor."""
+    record = records.record
+    return Part(records, Field(record.name, record), "", records.shape, ())
+
+
+def part_of(lw: Lowering, part: Part, name: str, node: ast.Attribute) -> Part:
+    """The part's field of a name. Errors: AK204."""
+    record = part.field.item
+    if not isinstance(record, Record):
+        lw.fail("AK204", node, kind=f"field `{part.path}`", name=f".{name}", hint_text="it is no record")
+    for inner in part.parts:
+        if inner.field.name == name:
+            return inner
+    lw.fail("AK204", node, kind=f"the record `{record.name}`", name=f".{name}", hint_text=fields_text(record))
+
+
+def fields_text(record: Record) -> str:
+    """What a record's fields are, for hints."""
+    return f"its fields are {', '.join(f'`{field.name}`' for field in record.fields)}"
+
+
+def field_tensor(lw: Lowering, records: Records, node: ast.Attribute) -> Tensor:
+    """`kv.nope`, a field of every record as a tensor. Errors: AK204, AK601."""
+    part = part_of(lw, whole_part(records), node.attr, node)
+    found = part.typed if isinstance(part.field.item, DType) else None
+    if found is None:
+        instead = f"subscript the records first: `{records.name}[...].{node.attr}`"
+        lw.fail("AK601", node, name=f"{part.text}` as a tensor: `{node.attr}", instead=instead)
+    return found
+
+
+def field_value(lw: Lowering, value: RecordTile, node: ast.Attribute) -> FrontValue:
+    """`record.nope`. Errors: AK204."""
+    for field, item in zip(value.record.fields, value.items, strict=True):
+        if field.name == node.attr:
+            return item
+    hint = fields_text(value.record)
+    lw.fail("AK204", node, kind=f"the record `{value.record.name}`", name=f".{node.attr}", hint_text=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +144,14 @@ class Rows:
         """The extents over records."""
         return self.selection.shape
 
-    def bytes_of(self, lw: Lowering, low: Extent, high: Extent) -> Selection:
-        """The selection of a range of each record's bytes."""
-        whole = low == 0 and high == self.records.record.nbytes
-        last = Entry(self.node, ":") if whole else Entry(self.node, "slice", low=low, high=high)
-        return select(lw, self.records.tensor, [*self.entries, last])
+    def select(self, lw: Lowering, tensor: Tensor) -> Selection:
+        """The selection of a field of them, a view of the tensor."""
+        further = tensor.type.rank - len(self.records.shape)
+        return select(lw, tensor, [*self.entries, *(Entry(self.node, ":") for _ in range(further))])
+
+    def selected(self, part: Part) -> Shape:
+        """The extents of a field of them."""
+        return (*self.shape, *part.shape[len(self.records.shape) :])
 
 
 def rows_read(lw: Lowering, records: Records, node: ast.Subscript) -> Rows:
@@ -82,23 +189,37 @@ UNGUARDED = Guard()
 def read_records(lw: Lowering, rows: Rows, guard: Guard = UNGUARDED) -> RecordTile:
     """Read whole records. Fields that nobody uses are dropped at the kernel's end. Errors: AK501, AK502 of a fill."""
     first = len(lw.builder.ops)
-    items: list[FrontValue] = []
-    for field, offset in rows.records.record.placed():
-        selection = rows.bytes_of(lw, offset, dims.add(offset, field.nbytes))
-        type_ = TileType(U8, selection.shape)
-        operands: tuple[Value, ...] = (rows.records.tensor.value, *selection.operands)
-        attrs: dict[str, object] = {"index": selection.index}
-        if guard.mask is not None:
-            operands = (*operands, over_bytes(lw, guard.mask, selection.shape, rows.node).value)
-            attrs["masked"] = True
-        found = Tile(lw.emit("load", operands, type_, rows.node, attrs))
-        items.append(_decoded(lw, found, field, rows, guard))
+    found = _read(lw, rows, whole_part(rows.records), guard)
     lw.unused_allowed.update(id(op) for op in lw.builder.ops[first:])
-    return RecordTile(rows.records.record, tuple(items))
+    assert isinstance(found, RecordTile)
+    return found
 
 
-def over_bytes(lw: Lowering, mask: Tile, shape: Shape, node: Located) -> Tile:
-    """A mask over rows as one over rows and further axes."""
+def _read(lw: Lowering, rows: Rows, part: Part, guard: Guard) -> Tile | RecordTile:
+    if isinstance(part.field.item, Record):
+        return RecordTile(part.field.item, tuple(_read(lw, rows, inner, guard) for inner in part.parts))
+    typed, node = part.typed, rows.node
+    tensor = part.tensor if typed is None else typed
+    selection = rows.select(lw, tensor)
+    operands: tuple[Value, ...] = (tensor.value, *selection.operands)
+    attrs: dict[str, object] = {"index": selection.index}
+    if guard.mask is not None:
+        operands = (*operands, spread(lw, guard.mask, selection.shape, node).value)
+        attrs["masked"] = True
+    type_ = TileType(tensor.type.dtype, selection.shape)
+    found = Tile(lw.emit("load", operands, type_, node, {**attrs, **tensor.attrs}))
+    if typed is None:
+        found = _reshaped(lw, _from_bytes(lw, found, part.field.item, node), rows.selected(part), node)
+    if guard.mask is None or guard.fill is None or guard.fill.value == 0:
+        return found
+    fill = Number(guard.fill.value != 0) if part.field.item is BOOL else guard.fill
+    other = broadcast(lw, weak_tile(lw, fill, part.field.item, node), found.shape, node)
+    mask = broadcast(lw, spread(lw, guard.mask, found.shape, node), found.shape, node)
+    return Tile(lw.emit("where", (mask.value, found.value, other.value), found.type, node))
+
+
+def spread(lw: Lowering, mask: Tile, shape: Shape, node: Located) -> Tile:
+    """A mask over rows as one over rows and further axes; a scalar stays one."""
     if not mask.shape:
         return mask
     wide = (*mask.shape, *[1] * (len(shape) - len(mask.shape)))
@@ -111,120 +232,22 @@ def _reshaped(lw: Lowering, tile: Tile, shape: Shape, node: Located) -> Tile:
     return Tile(lw.emit("reshape", (tile.value,), tile.type.with_shape(shape), node))
 
 
-def _decoded(lw: Lowering, tile: Tile, field: Field, rows: Rows, guard: Guard) -> FrontValue:
-    """The value of a field from its bytes, the last axis."""
-    node = rows.node
-    shape = (*tile.shape[:-1], *field.shape)
-    if isinstance(field.item, Record):
-        each = _reshaped(lw, tile, (*shape, field.item.nbytes), node)
-        return RecordTile(
-            field.item,
-            tuple(
-                _decoded(lw, _cut(lw, each, offset, dims.add(offset, inner.nbytes), node), inner, rows, guard)
-                for inner, offset in field.item.placed()
-            ),
-        )
-    found = _reshaped(lw, _as_elements(lw, tile, field.item, node), shape, node)
-    if guard.mask is None or guard.fill is None or guard.fill.value == 0:
-        return found
-    fill = Number(guard.fill.value != 0) if field.item is BOOL else guard.fill
-    other = broadcast(lw, weak_tile(lw, fill, field.item, node), found.shape, node)
-    mask = broadcast(lw, over_bytes(lw, guard.mask, found.shape, node), found.shape, node)
-    return Tile(lw.emit("where", (mask.value, found.value, other.value), found.type, node))
-
-
-def _cut(lw: Lowering, tile: Tile, low: Extent, high: Extent, node: Located) -> Tile:
-    """A range of the last axis."""
-    shape = (*tile.shape[:-1], dims.add(high, dims.mul(low, -1)))
-    if shape == tile.shape:
-        return tile
-    starts, stops = (*[0] * (len(shape) - 1), low), (*shape[:-1], high)
-    attrs = {"starts": starts, "stops": stops}
-    return Tile(lw.emit("slice", (tile.value,), tile.type.with_shape(shape), node, attrs))
-
-
-def _as_elements(lw: Lowering, tile: Tile, dtype: DType, node: Located) -> Tile:
+def _from_bytes(lw: Lowering, tile: Tile, dtype: DType, node: Located) -> Tile:
     """Bytes as elements of a dtype along the last axis."""
     if dtype is BOOL:
         zero = broadcast(lw, constant(lw, U8, 0, node), tile.shape, node)
         return Tile(lw.emit("ne", (tile.value, zero.value), tile.type.with_dtype(BOOL), node))
-    if dtype.bits == U8.bits:
-        type_ = tile.type.with_dtype(dtype)
-        return tile if dtype is U8 else Tile(lw.emit("bitcast", (tile.value,), type_, node))
     count = dims.floordiv(tile.shape[-1], dtype.nbytes)
     type_ = TileType(dtype, (*tile.shape[:-1], count))
     return Tile(lw.emit("bitcast_axis", (tile.value,), type_, node))
 
 
-def as_bytes(lw: Lowering, tile: Tile, rows: Shape, node: Located) -> Tile:
-    """The values of a field as bytes: the rows, and one axis of bytes."""
-    dtype = tile.dtype
-    count = dims.product(tile.shape[len(rows) :])
-    flat = _reshaped(lw, tile, (*rows, count), node)
-    if dtype is U8:
-        return flat
-    type_ = TileType(U8, (*rows, dims.mul(count, dtype.nbytes)))
-    name = "cast" if dtype is BOOL else "bitcast" if dtype.bits == U8.bits else "bitcast_axis"
-    return Tile(lw.emit(name, (flat.value,), type_, node))
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A field of selected records that is stored to."""
-
-    rows: Rows
-    field: Field
-    offset: Extent
-    path: str
-
-    @property
-    def text(self) -> str:
-        """The field as messages call it."""
-        return f"{self.rows.records.name}.{self.path}" if self.path else self.rows.records.name
-
-    @property
-    def shape(self) -> Shape:
-        """The extents of what is stored."""
-        return (*self.rows.shape, *self.field.shape)
-
-    def inner(self, field: Field, offset: Extent) -> Part:
-        """A field of this one, a single record."""
-        path = f"{self.path}.{field.name}" if self.path else field.name
-        return Part(self.rows, field, dims.add(self.offset, offset), path)
-
-
-def whole_part(rows: Rows) -> Part:
-    """All of selected records."""
-    record = rows.records.record
-    return Part(rows, Field(record.name, record), 0, "")
-
-
-def part_of(lw: Lowering, part: Part, name: str, node: ast.Attribute) -> Part:
-    """The part's field of a name. Errors: AK204, AK601."""
-    record = part.field.item
-    if not isinstance(record, Record):
-        lw.fail("AK204", node, kind=f"field `{part.path}`", name=f".{name}", hint_text="it is no record")
-    if part.field.shape:
-        instead = f"store all of `{part.path}`, or keep an array for each field in the record"
-        lw.fail("AK601", node, name=f"a store to `.{name}` of an array of records", instead=instead)
-    for field, offset in record.placed():
-        if field.name == name:
-            return part.inner(field, offset)
-    lw.fail("AK204", node, kind=f"the record `{record.name}`", name=f".{name}", hint_text=fields_text(record))
-
-
-def fields_text(record: Record) -> str:
-    """What a record's fields are, for hints."""
-    return f"its fields are {', '.join(f'`{field.name}`' for field in record.fields)}"
-
-
-def field_value(lw: Lowering, value: RecordTile, node: ast.Attribute) -> FrontValue:
-    """`record.nope`. Errors: AK204."""
-    for field, item in zip(value.record.fields, value.items, strict=True):
-        if field.name == node.attr:
-            return item
-    hint = fields_text(value.record)
-    lw.fail("AK204", node, kind=f"the record `{value.record.name}`", name=f".{node.attr}", hint_text=hint)
+def to_bytes(lw: Lowering, tile: Tile, shape: Shape, node: Located) -> Tile:
+    """Elements as bytes, of which the last axis of `shape` is those of one field."""
+    if tile.dtype is BOOL:
+        return Tile(lw.emit("cast", (_reshaped(lw, tile, shape, node).value,), TileType(U8, shape), node))
+    flat = _reshaped(lw, tile, (*shape[:-1], dims.floordiv(shape[-1], tile.dtype.nbytes)), node)
+    return Tile(lw.emit("bitcast_axis", (flat.value,), TileType(U8, shape), node))
 
 
 def fits(tile: Tile, shape: Shape) -> str | None:

@@ -6,7 +6,7 @@ parameters what their bytes are: (parameter, record, bytes, leaves), each leaf (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agentkern.compiler.ir import dims
@@ -78,6 +78,31 @@ class Layout:
     name: str
     nbytes: Extent
     leaves: tuple[Leaf, ...]
+
+    @property
+    def granule(self) -> int:
+        """Bytes at whose multiples records must begin: the size of the largest elements that lie so in each record."""
+        whole = [leaf for leaf in self.leaves if leaf.dtype.kind != "bool"]
+        aligned = [x.dtype.nbytes for x in whole if is_aligned(x.dtype, (x.offset, *x.strides, self.nbytes))]
+        return max(aligned, default=1)
+
+
+def layout_at(layout: Layout, sizes: Mapping[str, int]) -> Layout:
+    """A layout with numbers for sizes."""
+
+    def fixed(extents: tuple[Extent, ...]) -> tuple[Extent, ...]:
+        return tuple(dims.substitute(extent, sizes) for extent in extents)
+
+    leaves = tuple(
+        Leaf(leaf.path, leaf.dtype, fixed(leaf.shape), dims.substitute(leaf.offset, sizes), fixed(leaf.strides))
+        for leaf in layout.leaves
+    )
+    return Layout(layout.name, dims.substitute(layout.nbytes, sizes), leaves)
+
+
+def is_aligned(dtype: DType, places: Iterable[Extent]) -> bool:
+    """Whether elements lie at multiples of their size: offsets and strides in bytes, a whole record's included."""
+    return all(dims.mod(place, dtype.nbytes) == 0 for place in places)
 
 
 def layout_of(record: Record) -> Layout:

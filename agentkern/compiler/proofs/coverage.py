@@ -20,7 +20,7 @@ from agentkern.compiler.ir.views import View, spelled_view, viewed
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.boxes import Box, Interval, box_of, interleaved_boxes
 from agentkern.compiler.proofs.enumeration import first_unwritten
-from agentkern.compiler.proofs.frames import frames_of, in_frame
+from agentkern.compiler.proofs.frames import frames_of, in_frame, whole_of
 from agentkern.compiler.proofs.obligation import Case, Obligation
 from agentkern.compiler.proofs.violation import (
     Clause,
@@ -171,7 +171,7 @@ def _filled(goal: _Goal) -> Obligation:
     boxes = [box for box in found if box is not None]
     together = [box for scope in goal.scopes for box in interleaved_boxes(scope, [a for s, a in stores if s is scope])]
     known = with_required(goal.facts.forms.facts, goal.facts.required)
-    shown = _Cover(known).covered(goal.target, [*boxes, *together])
+    shown = _Cover(known).covered(goal.target, [*boxes, *together, *_joined(goal)])
     if shown or not goal.target.exact:
         # of a load that reads some part only, an element that is missing refutes nothing
         return goal.obligation(shown=shown)
@@ -184,6 +184,25 @@ def _filled(goal: _Goal) -> Obligation:
         return goal.obligation(shown=result)
     values = {**result.sizes, **{f"@{axis}": place for axis, place in enumerate(result.element)}}
     return goal.obligation(shown=False, refuted=_describe(goal, values))
+
+
+def _joined(goal: _Goal) -> Iterator[Box]:
+    """Boxes that stores to parts of one view fill together, as to the fields of an array of records."""
+    known = with_required(goal.facts.forms.facts, goal.facts.required)
+    parted: dict[View, tuple[Scope, Access]] = {}
+    for scope, store in goal.stores:
+        cuts = [position for position, step in enumerate(store.view) if step[0] == "slice"]
+        view = store.view[: cuts[-1]] if cuts else ()
+        if len(view) > len(goal.frame) and view[: len(goal.frame)] == goal.frame:
+            parted.setdefault(view, (scope, store))
+    for view, (scope, store) in parted.items():
+        inner = replace(goal, frame=view, load=None)
+        inner = replace(inner, target=_box(inner.extents))
+        found = [box_of(s, a) for s, a in inner.framed]
+        boxes = [box for box in found if box is not None]
+        sides = whole_of(scope, store, view, goal.frame)
+        if sides is not None and _Cover(known).covered(inner.target, [*boxes, *_joined(inner)]):
+            yield Box(sides, ())
 
 
 class _Cover:

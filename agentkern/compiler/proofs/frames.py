@@ -73,6 +73,17 @@ def in_frame(scope: Scope, access: Access, frame: View) -> Framed | None:
     return Framed(replace(access, axes=tuple(state.axes), frame=frame), state.exact)
 
 
+def whole_of(scope: Scope, access: Access, view: View, frame: View) -> tuple[tuple[Form, Form], ...] | None:
+    """All of a view of an access' tensor as a box of `frame`; None where it is none."""
+    tensor = access.tensor.type
+    assert isinstance(tensor, TensorType)
+    axes = tuple(AxisIndex("range", "...", 0, extent, spread=True) for extent in viewed(tensor, view).shape)
+    found = in_frame(scope, replace(access, axes=axes, frame=view), frame)
+    if found is None or not found.exact:
+        return None
+    return tuple(_bounds(index) for index in found.access.axes)
+
+
 class _Change:
     """Index sets on their way from one view to another."""
 

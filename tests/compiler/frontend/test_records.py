@@ -27,7 +27,9 @@ def text(body: str, params: str = PARAMS) -> str:
 
 READS = [
     ("x[t].c", "AK204", "x[t].a"),
-    ("x.a[t, :]", "AK204", "x[t].a"),
+    ("x.c[t, :]", "AK204", "x.a[t, :]"),
+    ("p.rows[t]", "AK601", "p[t].rows.a[:, 1]"),
+    ("p.one", "AK601", "p.kind[t].to(ak.f32)[:, None]"),
     ("x[t]", "AK223", "x[t].a"),
     ("x[t] + 1.0", "AK223", "x[t].a + 1.0"),
     ("x", "AK223", "x[t].a"),
@@ -58,8 +60,9 @@ STORES = [
     ("y[t].b = x[t].a[:, 0]", "AK210", "y[t].b = x[t].b"),
     ("y[t].a = x[t].b.to(ak.f32)", "AK211", "y[t].a = x[t].b.to(ak.f32)[:, None]"),
     ("x[t].b = 1", "AK311", "ak.store(y[t].b, 1)"),
-    ("q[t].rows.b = 1", "AK601", "q[t].one.b = 1"),
-    ("q[t].rows = p[t].rows", "AK601", "q[t].one = x[t]"),
+    ("q[t].rows.b = x[t].b", "AK211", "q[t].rows.b = x[t].b[:, None]"),
+    ("q[t].rows = p[t].one", "AK211", "q[t].rows = p[t].rows"),
+    ("x.b[t] = 1", "AK311", "y.b[t] = 1"),
     ("ak.store(y[t], 1)", "AK210", "ak.store(y[t], x[t])"),
     ("ak.atomic_add(q[t].kind, 1)", "AK122", "q[t].kind += 1"),
     ("ak.store(y[t].b, 1, where=x[t].a > 0)", "AK207", "ak.store(y[t].b, 1, where=x[t].b > 0)"),
