@@ -103,8 +103,8 @@ def test_a_reference_gets_records_as_bytes(factor: int, verdict: str, tmp_path: 
     reference.write_text(
         "import torch\n\n\ndef scaled(kv):\n    out = kv.clone()\n"
         f"    scale = kv[:, 16:20].reshape(-1).clone().view(torch.float32) * {factor}\n"
-        "    scale = torch.where(scale.isnan(), torch.nan, scale)\n"
-        "    out[:, 16:20] = scale.view(torch.uint8).reshape(-1, 4)\n    return out\n",
+        "    bits = torch.where(scale.isnan(), 0x7FFFFFFF, scale.view(torch.int32))\n"
+        "    out[:, 16:20] = bits.view(torch.uint8).reshape(-1, 4)\n    return out\n",
         encoding="utf-8",
     )
     answer = agentkern("verify", str(kernel), "--reference", f"{reference}:scaled", "--json")
