@@ -1,6 +1,6 @@
 """Compare the bits that a GPU computes with the interpreter's, by digests made on another machine.
 
-    python -m evals.exactness.digests make FOLDER [--target sm_90a]     compiler, NVRTC, CPU: cubins and wanted digests
+    python -m evals.exactness.digests make FOLDER [--processes 8]     compiler, NVRTC, CPU: cubins and wanted digests
     python -m evals.exactness.digests check FOLDER RESULT.json          a GPU; neither NVRTC nor torch
     python -m evals.exactness.digests check FOLDER RESULT.json --device cpu      the CPU simulator
 
@@ -17,7 +17,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ SCHEDULES = 8
 BATCHES = (1, 7, 64)
 KERNELS = (
     "vector_add", "vector_add_bf16", "rms_norm", "layer_norm", "softmax", "silu_and_mul", "per_token_cast_e4m3",
+    "cumsum",
 )  # fmt: skip
 MOST_SIMULATED = 1 << 22
 EXTENTS = (0, 1, 3, 131, 576, 7168)
@@ -77,25 +80,44 @@ def statics_of(sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: n for name, n in sizes.items() if name == "H"}
 
 
-def make(folder: Path, target: str) -> None:
-    from evals.kernel_builds import builds  # the compiler, which `check` does without  # noqa: PLC0415
+Task = tuple[str, tuple[tuple[str, int], ...], tuple[tuple[dict[str, int], Kind, int], ...]]
+"""A kernel, its static sizes, and the sizes, kinds of input and numbers of schedules to run it with."""
 
-    packed: list[Built] = []
-    cases: list[dict[str, Any]] = []
+
+def tasks() -> list[Task]:
+    """One for each build."""
+    found: list[Task] = []
     for kernel in KERNELS:
         wanted: dict[tuple[tuple[str, int], ...], list[tuple[dict[str, int], Kind, int]]] = {}
         for sizes, kind, count in shapes_of(kernel):
             wanted.setdefault(tuple(statics_of(sizes).items()), []).append((sizes, kind, count))
-        for statics, runs in wanted.items():
-            start = time.perf_counter()
-            first, made = builds(kernel, dict(statics), target, SCHEDULES)
-            packed += made
-            tile = first.kernel
-            assert tile is not None
-            cases += [_case(kernel, tile, sizes, kind, count) for sizes, kind, count in runs]
-            took = time.perf_counter() - start
-            print(f"{kernel} {dict(statics)}: {len(made)} schedules, {len(runs)} cases, {took:.1f} s", flush=True)
+        found += [(kernel, statics, tuple(runs)) for statics, runs in wanted.items()]
+    return found
+
+
+def make(folder: Path, target: str, processes: int) -> None:
+    packed: list[Built] = []
+    cases: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(processes) as pool:
+        for built, found, said in pool.map(partial(_made, target), tasks()):
+            packed += built
+            cases += found
+            print(said, flush=True)
     write_pack(folder, packed, {"cases": cases, "target": target, "order_version": ORDER_VERSION, "seed": SEED})
+
+
+def _made(target: str, task: Task) -> tuple[tuple[Built, ...], list[dict[str, Any]], str]:
+    """The builds of a task, its cases with the digests of what is wanted, and a line of what was done."""
+    from evals.kernel_builds import builds  # the compiler, which `check` does without  # noqa: PLC0415
+
+    kernel, statics, runs = task
+    start = time.perf_counter()
+    first, made = builds(kernel, dict(statics), target, SCHEDULES)
+    tile = first.kernel
+    assert tile is not None
+    cases = [_case(kernel, tile, sizes, kind, count) for sizes, kind, count in runs]
+    took = time.perf_counter() - start
+    return made, cases, f"{kernel} {dict(statics)}: {len(made)} schedules, {len(runs)} cases, {took:.1f} s"
 
 
 def _case(kernel: str, tile: Kernel, sizes: Mapping[str, int], kind: Kind, count: int) -> dict[str, Any]:
@@ -223,6 +245,7 @@ def main() -> int:
     making = commands.add_parser("make")
     making.add_argument("folder", type=Path)
     making.add_argument("--target", default="sm_90a")
+    making.add_argument("--processes", type=int, default=1)
     checking = commands.add_parser("check")
     checking.add_argument("folder", type=Path)
     checking.add_argument("result", type=Path)
@@ -230,7 +253,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.command == "check":
         return check(arguments.folder, arguments.result, arguments.device)
-    make(arguments.folder, arguments.target)
+    make(arguments.folder, arguments.target, arguments.processes)
     return 0
 
 

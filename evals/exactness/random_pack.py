@@ -1,6 +1,6 @@
 """Random kernels for a GPU machine: cubins, inputs and the interpreter's digests made here, run and compared there.
 
-    python -m evals.exactness.random_pack make FOLDER --first 0 --count 500 [--target sm_90a]    compiler, NVRTC, CPU
+    python -m evals.exactness.random_pack make FOLDER --first 0 --count 500 [--processes 8]    compiler, NVRTC, CPU
     python -m evals.exactness.random_pack check FOLDER RESULT.json                               a GPU and NumPy
     python -m evals.exactness.random_pack check FOLDER RESULT.json --device cpu                  the CPU simulator
 
@@ -15,7 +15,9 @@ import datetime
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,8 @@ from evals.kernel_packs import Built, PackedKernel, cubin_name, read_pack, write
 
 UNIT = 16
 """Kernels to a translation unit."""
+SHARD = 32
+"""Seeds that one process takes at a time."""
 MOST_BYTES = 1 << 20
 GUARD_BYTES = 512
 GUARD = 0xC7
@@ -42,11 +46,24 @@ TIMEOUT_S = 60.0
 Arrays = Mapping[str, np.ndarray]
 
 
-def make(folder: Path, seeds: Iterable[int], target: str) -> None:
-    """Write the pack."""
+def make(folder: Path, seeds: Sequence[int], target: str, *, processes: int) -> None:
+    """Write the pack; each process makes the kernels of some seeds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    packed: list[Built] = []
+    cases: list[dict[str, Any]] = []
+    shards = [seeds[first : first + SHARD] for first in range(0, len(seeds), SHARD)]
+    with ProcessPoolExecutor(processes) as pool:
+        for rows, found in pool.map(partial(_shard, folder, target), shards):
+            cases += [{**case, "row": case["row"] + len(packed)} for case in found]
+            packed += rows
+            print(f"{len(cases)} kernels", flush=True)
+    write_pack(folder, packed, {"cases": cases, "target": target, "order_version": ORDER_VERSION})
+
+
+def _shard(folder: Path, target: str, seeds: Sequence[int]) -> tuple[list[Built], list[dict[str, Any]]]:
+    """The builds and cases of some seeds; their arrays are in the folder."""
     from evals.exactness.random_builds import units  # the compiler, which `check` does without  # noqa: PLC0415
 
-    folder.mkdir(parents=True, exist_ok=True)
     packed: list[Built] = []
     cases: list[dict[str, Any]] = []
     for unit in units(seeds, target, UNIT):
@@ -62,8 +79,7 @@ def make(folder: Path, seeds: Iterable[int], target: str) -> None:
             cases.append({**case, "arrays": name, "outputs": outputs})
             row = PackedKernel(program.name, program.numbers(), 0, {}, made.abi, cubin_name(unit.cubin), {})
             packed.append(Built(row, unit.cubin, unit.text))
-        print(f"{len(cases)} kernels", flush=True)
-    write_pack(folder, packed, {"cases": cases, "target": target, "order_version": ORDER_VERSION})
+    return packed, cases
 
 
 Runner = Callable[[PackedKernel, Arrays, Mapping[str, Any]], list[str]]
@@ -165,6 +181,7 @@ def main() -> int:
     making.add_argument("--first", type=int, default=0)
     making.add_argument("--count", type=int, default=500)
     making.add_argument("--target", default="sm_90a")
+    making.add_argument("--processes", type=int, default=1)
     checking = commands.add_parser("check")
     checking.add_argument("folder", type=Path)
     checking.add_argument("result", type=Path)
@@ -172,7 +189,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.command == "check":
         return check(asked.folder, asked.result, asked.device)
-    make(asked.folder, range(asked.first, asked.first + asked.count), asked.target)
+    make(asked.folder, range(asked.first, asked.first + asked.count), asked.target, processes=asked.processes)
     return 0
 
 

@@ -24,7 +24,7 @@ def _has_compiler() -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(not _has_compiler(), reason="the simulator needs a C++ compiler")
 def test_pack_runs_to_the_interpreters_digests_and_a_wrong_digest_is_noticed(tmp_path: Path) -> None:
-    make(tmp_path, range(3), "sm_90a")
+    make(tmp_path, range(3), "sm_90a", processes=1)
     assert check(tmp_path, tmp_path / "result.json", "cpu") == 0
     table = json.loads((tmp_path / "pack.json").read_text())
     (name, *_) = table["cases"][0]["outputs"]
