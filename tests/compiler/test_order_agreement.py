@@ -56,7 +56,19 @@ def k(x: ak.In[ak.{dtype},T,N], o: ak.Out[ak.i32,T,G]):
             n=n+ak.bincount(x[t,c]&63,G)
         o[t,:]=n
 """
+CHUNKS = """\
+def k(x: ak.In[ak.{dtype},N,M], o: ak.Out[ak.{dtype},N,M], p: ak.Out[ak.i32,N,M]):
+    for n,m in ak.grid(N,M,block=(2,100)):
+        o[n,m]=ak.sort(x[n,m],axis=1)
+        p[n,m]=ak.occurrence(x[n,m],axis=1)
+"""
 CASES = [
+    *((SORT, dict(dtype=d), {"H": h}, {"T": t}) for d, h, t in [
+        ("f32", 65, 3), ("u64", 100, 3), ("u8", 300, 9), ("f64", 1100, 1), ("i32", 8192, 1)]),
+    *((TOPK, dict(dtype=d, dim="H", k=k), {"H": h}, {"T": t}) for d, h, k, t in [
+        ("f32", 200, 70, 3), ("i64", 129, 65, 2), ("bf16", 4099, 300, 1), ("u16", 66, 66, 1)]),
+    (COLUMNS, dict(dtype="bf16", dim="H", k=66), {"H": 70}, {"M": 5}),
+    *((CHUNKS, dict(dtype=d), {}, {"N": 5, "M": 130}) for d in ("i32", "f16")),
     *((STEPS, dict(dtype=d), {"G": g}, {"T": t, "N": n}) for d, g, t, n in [
         ("i64", 256, 2, 700), ("u8", 5, 3, 1), ("u64", 64, 2, 0)]),
     *((TOPK, dict(dtype=d, dim="H", k=k), {"H": h}, {"T": t}) for d, h, k, t in [

@@ -147,6 +147,10 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
         assert isinstance(permutation, tuple)
         for axis, old in enumerate(permutation):
             union.join((op.operands[0], int(old)), (op.result, axis))
+    elif op.name == "order":
+        for axis in range(_tile(op.result).rank):
+            for operand in op.operands:
+                union.join((operand, axis), (op.result, axis))
     elif op.name in SCANS:
         for axis in range(_tile(op.result).rank):
             union.join((op.operands[0], axis), (op.result, axis))

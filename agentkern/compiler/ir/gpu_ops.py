@@ -47,6 +47,16 @@ def _update(op: Op) -> str | None:
     return _memory(op) or (None if op.attrs["count"] == 1 else "one element at a time")
 
 
+def _sort_slots(op: Op) -> str | None:
+    pointers = [value.type for value in op.operands[:-1]]
+    shared = all(isinstance(p, Pointer) and p.space == "shared" and p.dtype.name == "i64" for p in pointers)
+    width, count = op.attrs["width"], op.attrs["count"]
+    assert isinstance(width, int) and isinstance(count, int)
+    if not shared or len(pointers) not in (1, 2) or width & (width - 1) or count % width:
+        return f"sorts {count} slots in runs of {width} of {len(pointers)} arrays"
+    return _scalar(op, len(pointers), "the thread's number")
+
+
 def _get(op: Op) -> str | None:
     array = op.operands[0].type
     if not isinstance(array, RegisterArray):
@@ -151,6 +161,17 @@ _ROWS = (
     _row("trap", 0, 0, None, "stop the launch with an error"),
     _row("if_else", 1, 0, _condition, "one of two regions", 2),
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
+    _row(
+        "sort_slots",
+        None,
+        0,
+        _sort_slots,
+        "sort each run of `width` slots of shared arrays, all threads at once; begins and ends with all of them ready",
+        0,
+        width=True,
+        count=True,
+        threads=True,
+    ),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),
     _row("narrow_pair", 2, 2, None, "two f32 values cast to one narrower type at once"),
     _row(

@@ -124,6 +124,12 @@ def _take(op: Op, frame: Frame) -> Raw:
     return np.take_along_axis(source, places, axis)
 
 
+def _order(op: Op, frame: Frame) -> Raw:
+    axis, keys = axis_of(op), [frame.array(value) for value in op.operands]
+    places = np.lexsort([np.ascontiguousarray(key) for key in reversed(keys)], axis=axis)
+    return np.take_along_axis(keys[-1], places, axis)
+
+
 def _ordinal(op: Op, frame: Frame) -> Raw:
     return np.asarray(frame.block(op.operands[0]).ordinal, dtype=np.int64)
 
@@ -196,6 +202,7 @@ MOVES: dict[str, Callable[[Op, Frame], Raw]] = {
     "bincount": _bincount,
     "last": _last,
     "take": _take,
+    "order": _order,
     "bitcast_axis": _bitcast_axis,
     "ordinal": _ordinal,
     "start": _start,

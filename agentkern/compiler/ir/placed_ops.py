@@ -58,6 +58,16 @@ def _divide(op: Op) -> str | None:
     return None if len(types) == 1 else "operands and result differ in type"
 
 
+def _order(op: Op) -> str | None:
+    axis, types = op.attrs["axis"], [value.type for value in (*op.operands, op.result)]
+    if not all(isinstance(type_, TileType) and type_.dtype.name == "i64" for type_ in types):
+        return "orders what are no i64 tiles"
+    shapes = {type_.shape for type_ in types if isinstance(type_, TileType)}
+    shape = next(iter(shapes))
+    inside = isinstance(axis, int) and 0 <= axis < len(shape)
+    return None if len(shapes) == 1 and 1 <= len(op.operands) <= 2 and inside else f"axis {axis} of {len(types)} tiles"
+
+
 _ELEMENT = frozenset({"elementwise", "arithmetic"})
 _ALL: frozenset[Stage] = frozenset({"tile", "placed", "gpu"})
 _ROWS = (
@@ -95,6 +105,17 @@ _ROWS = (
         "a block's tile at its whole extent; positions that the tile lacks hold `value`",
     ),
     OpSpec("slot", TILE, 1, 1, {}, 0, frozenset(), _slot, "the block's first index, as the number of its own memory"),
+    OpSpec(
+        "order",
+        TILE,
+        None,
+        1,
+        {"axis": True},
+        0,
+        frozenset({"move"}),
+        _order,
+        "the last operand in the ascending order of all along an axis, the first one deciding first; no two are equal",
+    ),
     OpSpec("reciprocal", _ALL, 1, 1, {}, 0, _ELEMENT, _divide, "1 / x correctly rounded, for `divide_by`"),
     OpSpec("divide_by", _ALL, 3, 1, {}, 0, _ELEMENT, _divide, "a / b given b's reciprocal: the bits of the division"),
 )

@@ -27,6 +27,7 @@ from agentkern.compiler.passes.expand_shapes import bits_of, from_bits
 from agentkern.compiler.passes.grid_axes import is_kept
 from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
 from agentkern.compiler.passes.rewrite import rewrite
+from agentkern.compiler.passes.sorted_order import is_sorted, occurrences, sorted_places, taken
 from agentkern.compiler.passes.split_reductions import written_blocks
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.dsl.dtypes import DTYPES
@@ -130,7 +131,7 @@ class _Rule:
             case "sort":
                 return (self.sort(op, builder),)
             case "occurrence":
-                return (_earlier(op, builder, op.operands[0], self.blocks, None),)
+                return (self.occurrence(op, builder),)
             case "bincount":
                 return None if self.is_counted_in_memory(op) else (_bincount(op, builder),)
             case "topk":
@@ -144,8 +145,19 @@ class _Rule:
         kept = all(is_kept(extent, self.blocks) for extent in source.shape)
         return bool(source.shape) and isinstance(result.shape[0], int) and kept
 
+    def is_sorted(self, op: Op) -> bool:
+        return is_sorted(tile(op.operands[0]).shape[_axis(op)], self.blocks)
+
+    def occurrence(self, op: Op, builder: Builder) -> Value:
+        if self.is_sorted(op):
+            return occurrences(op, builder, _axis(op), self.blocks)
+        return _earlier(op, builder, op.operands[0], self.blocks, None)
+
     def sort(self, op: Op, builder: Builder) -> Value:
         value = op.operands[0]
+        if self.is_sorted(op):
+            places = sorted_places(builder, value, _axis(op), self.blocks)
+            return taken(builder, value, places, _axis(op), op.result.name)
         rank = _earlier(op, builder, ordered_key(builder, value), self.blocks, "lt")
         bits = _placed(op, builder, rank, bits_of(builder, value), tile(value).shape[_axis(op)], self.blocks)
         return from_bits(builder, bits, tile(value).dtype, op.result.name)
@@ -153,6 +165,8 @@ class _Rule:
     def topk(self, op: Op, builder: Builder) -> tuple[Value, Value]:
         value, axis, k = op.operands[0], _axis(op), op.attrs["k"]
         assert isinstance(k, int)
+        if k > MOST_ROUNDS and self.is_sorted(op):
+            return self.first_of_sorted(op, builder, axis, k)
         key, bits = ordered_key(builder, value), bits_of(builder, value)
         index = flat_index(builder, tile(key), (axis,), self.blocks)
         type_ = tile(op.results[0])
@@ -168,6 +182,16 @@ class _Rule:
             places = _placed(op, builder, rank, index, k, self.blocks)
             taken = _placed(op, builder, rank, bits, k, self.blocks)
         return from_bits(builder, taken, type_.dtype, op.results[0].name), places
+
+    def first_of_sorted(self, op: Op, builder: Builder, axis: int, k: int) -> tuple[Value, Value]:
+        """The first `k` of the descending order."""
+        places = sorted_places(builder, op.operands[0], axis, self.blocks, descending=True)
+        type_ = tile(places)
+        starts = tuple(0 for _ in type_.shape)
+        stops = tuple(k if a == axis else extent for a, extent in enumerate(type_.shape))
+        attrs = {"starts": starts, "stops": stops}
+        first = builder.value("slice", (places,), tile(op.results[1]), attrs, op.results[1].name)
+        return taken(builder, op.operands[0], first, axis, op.results[0].name), first
 
     def in_rounds(
         self, builder: Builder, key: Value, bits: Value, index: Value, axis: int, k: int

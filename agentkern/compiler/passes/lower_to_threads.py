@@ -28,6 +28,7 @@ from agentkern.compiler.passes.lower.function import FunctionLowering, use_locat
 from agentkern.compiler.passes.lower.grid_blocks import block_count, enter_grid
 from agentkern.compiler.passes.lower.loops import lower_branch, lower_loop, step_tile
 from agentkern.compiler.passes.lower.memory import lower_load, lower_store
+from agentkern.compiler.passes.lower.orders import lower_order
 from agentkern.compiler.passes.lower.reductions import (
     accumulate,
     finish,
@@ -50,6 +51,7 @@ _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "slice": lower_conversion,
     "concat": lower_concat,
     "take": lower_take,
+    "order": lower_order,
     "bincount": lower_bincount,
     **dict.fromkeys(SCANS, lower_scan),
 }

@@ -11,6 +11,7 @@ from agentkern.compiler.ir.core import Builder, Op, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.expand_arguments import tile
+from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.dsl.dtypes import DTYPES
 
@@ -106,7 +107,7 @@ def parts_of(
         yield 0, extent
         return
     if whole > LONGEST or beside > LONGEST:
-        raise _too_long(op, f"of an axis of {max(whole, beside)}", f"axes of up to {LONGEST} work today")
+        raise _too_long(op, f"of an axis of {max(whole, beside)}", f"axes of up to {RESIDENT_ELEMS} work")
     step = max(min(whole, MOST_PAIRS // max(beside, 1)), 1)
     for start in range(0, whole, step):
         yield start, min(step, whole - start)

@@ -14,6 +14,7 @@ from agentkern.compiler.codegen.prelude.formats import FORMATS
 from agentkern.compiler.codegen.prelude.functions import FUNCTIONS, USUAL_FORMS
 from agentkern.compiler.codegen.prelude.instructions import INSTRUCTIONS
 from agentkern.compiler.codegen.prelude.integer_math import INTEGER_MATH
+from agentkern.compiler.codegen.prelude.sorting import SORTING
 from agentkern.compiler.codegen.prelude.table import Kind, PreludeFunction, PreludeType
 
 __all__ = [
@@ -27,7 +28,17 @@ __all__ = [
     "prelude_text",
 ]
 
-_ROWS = (*ACCESSORS, *INSTRUCTIONS, *FORMATS, *INTEGER_MATH, *FLOAT_MATH, *DOUBLE_MATH, *FUNCTIONS, *USUAL_FORMS)
+_ROWS = (
+    *ACCESSORS,
+    *INSTRUCTIONS,
+    *FORMATS,
+    *INTEGER_MATH,
+    *FLOAT_MATH,
+    *DOUBLE_MATH,
+    *FUNCTIONS,
+    *USUAL_FORMS,
+    *SORTING,
+)
 
 PRELUDE: dict[str, PreludeFunction] = {row.name: row for row in _ROWS}
 """Every prelude function on values by name; each stands after those that it requires."""

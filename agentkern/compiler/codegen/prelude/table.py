@@ -3,14 +3,15 @@
 A kernel's text starts with the prelude functions that it uses. Instruction functions hold inline
 PTX (or an accessor that the simulator must see) and vanish under AK_SIMULATOR, whose shim gives
 the same name a C++ meaning. Math functions are CUDA C++ over the correctly rounded intrinsics and
-integer operations only, and are compiled unchanged for CPU and GPU.
+integer operations only, and are compiled unchanged for CPU and GPU. So are block functions, in
+which all threads of a block work together through accessors and barriers.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["instruction", "math"]
+Kind = Literal["instruction", "math", "block"]
 
 PREFIX = "static __device__ __forceinline__ "
 
