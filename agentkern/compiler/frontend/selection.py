@@ -96,7 +96,13 @@ def _scalar(lw: Lowering, entry: Entry) -> Tile:
 
 
 def _check_apart(lw: Lowering, found: list[Entry]) -> None:
-    """Reject a tile of indices over a block that is an axis of the subscript too. Errors: AK226."""
+    """Reject a tile of indices over a block that is an axis too, and a free block as two axes. Errors: AK226."""
+    seen: set[str] = set()
+    for entry in found:
+        block = entry.block if entry.kind in ("block", "window") else None
+        if block is not None and block.type.block is None and block.type.name in seen:
+            lw.fail("AK226", entry.node, text=lw.source.text_of(entry.node), block=block.name)
+        seen |= {block.type.name} if block is not None else set()
     for entry in found:
         names = {name for extent in entry.tile.shape for name in dims.symbols(extent)} if entry.tile is not None else ()
         for other in found:
