@@ -13,6 +13,7 @@ from agentkern.compiler import driver
 from agentkern.compiler.driver import CompileRequest, compile_kernel, compile_text, pass_names, schedules
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
+from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
 from tests.compiler.agreement import HEADER
 
 ROOT = Path(__file__).parents[2]
@@ -204,3 +205,15 @@ def test_text_of_the_last_stage_without_its_barrier_is_refused_by_the_checker() 
     result = compile_text(without, request())
     assert [d.code for d in result.diagnostics][:1] == ["AK903"]
     assert result.cuda == ""
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", ["norm", "exp", "roundf", "max", "scale"])
+def test_a_kernel_may_be_called_like_a_function_of_cuda(name: str):
+    text = (
+        HEADER + f"def {name}(x: ak.In[ak.f32,T], o: ak.Out[ak.f32,T]):\n    for t in ak.grid(T):\n        o[t]=x[t]\n"
+    )
+    result = compile_kernel(CompileRequest(text, "kernel.py"))
+    assert result.abi is not None
+    assert result.abi.launches[0].function == ("scale" if name == "scale" else f"{name}_0")
+    assert compile_cuda(result.cuda, NvrtcOptions("sm_90a")).cubin

@@ -41,6 +41,7 @@ from agentkern.compiler.passes.lower.scans import lower_scan
 from agentkern.compiler.passes.lower.streams import lower_stream
 from agentkern.compiler.passes.lower.takes import lower_take
 from agentkern.compiler.passes.root_classes import stream_order
+from agentkern.compiler.targets.cuda_names import DECLARED
 
 _BLOCK_NUMBERS = ("ordinal", "start", "end", "slot")
 _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
@@ -315,7 +316,8 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
 def lower_to_threads(kernel: Kernel, variant: Variant) -> Kernel:
     """One `function` operation per grid. Errors: UnsupportedError."""
     grids = [op for op in kernel.body if op.name == "grid"]
-    names = [kernel.name if len(grids) == 1 else f"{kernel.name}_{number}" for number in range(len(grids))]
+    plain = len(grids) == 1 and kernel.name not in DECLARED
+    names = [kernel.name if plain else f"{kernel.name}_{number}" for number in range(len(grids))]
     body = tuple(_lower_grid(kernel, op, variant, name) for op, name in zip(grids, names, strict=True))
     granules = tuple(granules_of(kernel).items())
     attrs = {**kernel.attrs, "granules": granules} if granules else kernel.attrs

@@ -51,3 +51,13 @@ def test_what_only_an_unread_value_reads_goes_with_it():
 def test_the_cuda_compiler_has_nothing_to_warn_of(name: str, dims: dict[str, int]):
     result = compile_kernel(CompileRequest(HEADER + KERNELS[name][0], "kernel.py", dims=dims))
     assert "warning" not in compile_cuda(result.cuda, NvrtcOptions("sm_90a")).log
+
+
+def test_registers_that_are_only_set_are_left_out_with_what_they_were_computed_from():
+    body = "def k(x: ak.In[ak.f32,T,2*N], o: ak.Out[ak.f32,T,N]):\n    for t in ak.grid(T):\n        o[t,:]=x[t,N:]\n"
+    request = CompileRequest(HEADER + body, "kernel.py")
+    text = compile_kernel(request, stop_after="lower_to_threads").texts["lower_to_threads"]
+    after = print_kernel(drop_unused(parse_kernel(text)))
+    assert "registers(" in text
+    assert text.count(" set(") > after.count(" set(")
+    assert print_kernel(drop_unused(parse_kernel(after))) == after

@@ -26,6 +26,9 @@ from agentkern.compiler.passes.lower.function import FunctionLowering, LoopRegio
 SEARCH_STEPS = 64
 """More than the binary digits of any number of segments."""
 
+PROBES = 7
+"""Offsets that a step of the search loads at once: three loads one behind another find one of 512 segments."""
+
 
 @dataclass(frozen=True, slots=True)
 class _LaunchAxis:
@@ -131,7 +134,7 @@ def _offset(function: FunctionLowering, axis: SegmentAxis, number: int | Value, 
 
 
 def _search(function: FunctionLowering, axis: SegmentAxis, number: int | Value, tile: int) -> Value:
-    """The last segment whose numbers begin at or before `number`."""
+    """The last segment whose numbers begin at or before `number`: of several probes at once, the last that does."""
     index, name = function.index, axis.block.name or "segment"
     low, high = function.registers(I64.dtype, 1, f"{name}_low"), function.registers(I64.dtype, 1, f"{name}_high")
     function.set(low, 0, index.value(0, I64))
@@ -139,10 +142,15 @@ def _search(function: FunctionLowering, axis: SegmentAxis, number: int | Value, 
     wanted = index.value(number, I64)
     with LoopRegion(function, 0, SEARCH_STEPS, 1, False, "step", rolled=True):
         first, last = function.get(low, 0), function.get(high, 0)
-        function.builder.emit("break_if", (index.compare("le", index.subtract(last, first), 1),))
-        middle = index.value(index.quotient(index.add(first, last), 2), I64)
-        begin = index.add(index.quotient(_offset(function, axis, middle, f"{name}_offset"), tile), middle)
-        before = index.compare("le", begin, wanted)
-        for array, kept, moved in ((low, middle, first), (high, last, middle)):
-            function.set(array, 0, function.builder.value("where", (before, kept, moved), I64))
+        width = index.subtract(last, first)
+        function.builder.emit("break_if", (index.compare("le", width, 1),))
+        stride = index.quotient(index.add(width, PROBES), PROBES + 1, f"{name}_stride")
+        with function.loop(1, PROBES + 1, unroll=True, name="probe") as probe:
+            # past the last candidate stands one that begins later
+            place = index.value(index.minimum(index.add(first, index.multiply(stride, probe)), last), I64)
+            begin = index.add(index.quotient(_offset(function, axis, place, f"{name}_offset"), tile), place)
+            before = index.compare("le", begin, wanted)
+            kept = function.builder.value("where", (before, place, function.get(low, 0)), I64)
+            function.set(low, 0, kept)
+        function.set(high, 0, index.value(index.minimum(index.add(function.get(low, 0), stride), last), I64))
     return function.get(low, 0)
