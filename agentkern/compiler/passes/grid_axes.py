@@ -218,7 +218,7 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
     # rows of what the compiler keeps begin where an access may; nothing is promised of those of other strides
     kept = kernel.attrs.get("kept", ())
     assert isinstance(kept, tuple)
-    base = MAX_ACCESS_BYTES if name in kept else max(variant.alignment, access.aligned)
+    base = max(variant.alignment, access.aligned)
     if name in variant.strided or base < nbytes:
         return 1
     assumed = max(variant.alignment // nbytes, 1) if name not in kept else 1

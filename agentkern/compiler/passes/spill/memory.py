@@ -16,7 +16,7 @@ from agentkern.compiler.passes.spill.parts import I64, Kept, Parts
 from agentkern.compiler.passes.spill.places import tile
 
 ROW_ELEMS = 16
-"""Rows begin at multiples of this many elements: of the narrowest type that is one access."""
+"""Rows begin at multiples of this many elements, of the narrowest type 16 bytes; tensors at as many bytes."""
 
 
 class Memory:
@@ -39,7 +39,7 @@ class Memory:
         lead, shape = self._own(type_)
         shape = (*((versions,) if versions > 1 else ()), *shape, *extents)
         name = f"{self.prefix}{len(self.tensors)}"
-        tensor = Value(TensorType(type_.dtype, shape, "scratch"), name)
+        tensor = Value(TensorType(type_.dtype, shape, "scratch", aligned=ROW_ELEMS), name)
         self.tensors.append(tensor)
         return Kept(tensor, lead, tuple(extents))
 
