@@ -1,7 +1,8 @@
 """Make grids that do not fit the chip fit: long values in chunks, and in memory where a chunk needs all of them.
 
-A grid that the later passes take as it is stays so. For others ever shorter axes count as long, until the parts of
-values fit the registers and shared memory of a block. Bits do not change: every sum keeps its order.
+A grid that the later passes take as it is stays so. Others are given their independent axes (`parallel_axes`); then
+ever shorter axes count as long, until the parts of values fit the registers and shared memory of a block. Bits do not
+change: every sum keeps its order.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from agentkern.compiler.ir.core import Kernel, Op, Value, walk
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
+from agentkern.compiler.passes.parallel_axes import parallel_axes
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import default_schedule
 from agentkern.compiler.passes.spill.extents import extents_of
@@ -81,6 +83,10 @@ def _fitted(kernel: Kernel, grid: Op, number: int) -> Kernel:
     alone = replace(kernel, body=(grid,))
     if not _may_fail(grid) or _failure(alone) is None:
         return alone
+    grid = parallel_axes(grid)
+    parted = replace(kernel, body=(grid,))
+    if _failure(parted) is None:
+        return parted
     for limit in LIMITS:
         try:
             spilled = _spilled(kernel, grid, limit, number)

@@ -5,7 +5,7 @@ import pytest
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.driver import legalise
 from agentkern.compiler.ir.core import Kernel, walk
-from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import verify_kernel
 from agentkern.compiler.layout.layout import parse_layout
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
@@ -75,11 +75,23 @@ def test_steps_are_guarded_only_in_the_one_behind_the_loop_that_may_be_short(
     assert not any(op.name == "if" for op in walk(steps.regions[0].ops))
 
 
-def test_two_long_axes_are_walked_one_inside_the_other() -> None:
-    body = "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, N, M]):\n    for _ in ak.grid():\n        o[:, :] = x[:, :] + 1.0\n"
-    outer, inner = ops(streamed(body), "stream")
-    assert inner in outer.regions[0].ops
-    assert len(streamed(body).params) == 2
+def test_independent_long_axes_become_blocks_of_the_grid() -> None:
+    body = "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, N, M]):\n    for _ in ak.grid():\n        o[:, :] = %s\n"
+    (grid,) = ops(streamed(body % "x[:, :] + 1.0"), "grid")
+    assert len(grid.regions[0].args) == 2
+    assert ops(streamed(body % "x[:, :] + 1.0"), "stream") == []
+    (grid,) = ops(streamed(body % "x[:, :] / ak.sum(x[:, :], axis=1, keepdims=True)"), "grid")
+    assert len(grid.regions[0].args) == 1
+
+
+def test_dependent_long_axes_are_walked_one_inside_the_other() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, N, M]):\n    for _ in ak.grid():\n"
+        "        o[:, :] = x[:, :] / (ak.sum(x[:, :], axis=1, keepdims=True) + ak.sum(x[:, :], axis=0, keepdims=True))\n"
+    )
+    kernel = streamed(body)
+    assert len(ops(kernel, "stream")) == 6
+    assert [param.type.access for param in kernel.params if isinstance(param.type, TensorType)][2:] == ["scratch"] * 2
 
 
 def test_row_kernel_converts_no_layout() -> None:

@@ -75,7 +75,7 @@ class Walks:
 
     def _open(self, extent: int | Dim, size: int) -> Value:
         self.count += 1
-        block = Value(BlockType(f"%part{self.count}", extent, size), "part")
+        block = Value(BlockType(f"%walk.{self.count}", extent, size), "walk")
         self.parts.open(block)
         return block
 
