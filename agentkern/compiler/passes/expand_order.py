@@ -7,7 +7,8 @@ not. Equal elements are told apart by their positions, so that every rank occurs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agentkern.compiler.analysis.extents import Facts
@@ -20,11 +21,11 @@ from agentkern.compiler.passes.expand_arguments import (
     filled,
     flat_index,
     ordered_key,
-    signed_key,
     tile,
 )
 from agentkern.compiler.passes.expand_shapes import bits_of, from_bits
 from agentkern.compiler.passes.grid_axes import is_kept
+from agentkern.compiler.passes.order_rounds import Rounds, chosen, in_loop, like, packed_rounds, paired_rounds, reduced
 from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
 from agentkern.compiler.passes.rewrite import rewrite
 from agentkern.compiler.passes.sorted_order import is_sorted, occurrences, sorted_places, taken
@@ -34,24 +35,14 @@ from agentkern.dsl.dtypes import DTYPES
 
 I64, BOOL = DTYPES["i64"], DTYPES["bool"]
 MOST_ROUNDS = 64
+FEW_ROUNDS = 8
+"""Rounds that stand one behind the other; more are a loop, of a tenth of the text at 64."""
 
 
 def _axis(op: Op) -> int:
     axis = op.attrs["axis"]
     assert isinstance(axis, int)
     return axis
-
-
-def _reduced(builder: Builder, name: str, value: Value, axis: int, *, keepdims: bool) -> Value:
-    source = tile(value)
-    one = (1,) if keepdims else ()
-    type_ = source.with_shape((*source.shape[:axis], *one, *source.shape[axis + 1 :]))
-    return builder.value(name, (value,), type_, {"axes": (axis,), "keepdims": keepdims}, value.name)
-
-
-def _like(builder: Builder, value: Value, type_: TileType) -> Value:
-    wanted = type_.with_dtype(tile(value).dtype)
-    return value if tile(value).shape == type_.shape else builder.value("broadcast", (value,), wanted)
 
 
 def _earlier(op: Op, builder: Builder, key: Value, blocks: Mapping[str, int], relation: str | None) -> Value:
@@ -72,7 +63,7 @@ def _earlier(op: Op, builder: Builder, key: Value, blocks: Mapping[str, int], re
         if relation is not None:
             goes = pairs.binary("or", goes, pairs.binary(relation, theirs, mine))
         ones = builder.value("cast", (goes,), tile(goes).with_dtype(I32))
-        counted.append(_reduced(builder, "sum", ones, axis + 1, keepdims=False))
+        counted.append(reduced(builder, "sum", ones, axis + 1, keepdims=False))
     return pairs.total(counted)
 
 
@@ -103,7 +94,7 @@ def _placed(op: Op, builder: Builder, rank: Value, value: Value, count: int | Di
         chosen = builder.value(
             "where", (hits, spread, filled(builder, tile(spread), 0)), tile(spread), None, value.name
         )
-        sums.append(_reduced(builder, "sum", chosen, axis, keepdims=False))
+        sums.append(reduced(builder, "sum", chosen, axis, keepdims=False))
     return pairs.total(sums)
 
 
@@ -111,10 +102,10 @@ def _stacked(builder: Builder, values: list[Value], type_: TileType, axis: int) 
     """Tiles of extent 1 along an axis, one after another."""
     place = Pairs(builder, type_.shape, axis)
     index = place.positions(0, len(values))
-    whole = _like(builder, values[0], type_)
+    whole = like(builder, values[0], type_)
     for number, value in enumerate(values[1:], 1):
         here = builder.value("eq", (index, filled(builder, tile(index), number)), tile(index).with_dtype(BOOL))
-        chosen = (_like(builder, here, type_), _like(builder, value, type_), whole)
+        chosen = (like(builder, here, type_), like(builder, value, type_), whole)
         whole = builder.value("where", chosen, tile(whole))
     return whole
 
@@ -125,6 +116,7 @@ class _Rule:
 
     blocks: Mapping[str, int]
     facts: Facts
+    numbers: Iterator[int]
 
     def __call__(self, op: Op, builder: Builder) -> tuple[Value, ...] | None:
         match op.name:
@@ -170,7 +162,10 @@ class _Rule:
         key, bits = ordered_key(builder, value), bits_of(builder, value)
         index = flat_index(builder, tile(key), (axis,), self.blocks)
         type_ = tile(op.results[0])
-        if k <= MOST_ROUNDS:
+        if FEW_ROUNDS < k <= MOST_ROUNDS and is_kept(tile(value).shape[axis], self.blocks):
+            rounds = self.rounds(builder, key, index, axis)
+            taken, places = in_loop(builder, rounds, bits, type_, axis, f"%topk.{next(self.numbers)}")
+        elif k <= MOST_ROUNDS:
             found = self.in_rounds(builder, key, bits, index, axis, k)
             places = _stacked(builder, [i for _, i in found], type_.with_dtype(I64), axis)
             taken = _stacked(builder, [b for b, _ in found], type_.with_dtype(tile(bits).dtype), axis)
@@ -197,57 +192,19 @@ class _Rule:
         self, builder: Builder, key: Value, bits: Value, index: Value, axis: int, k: int
     ) -> list[tuple[Value, Value]]:
         """(bits, index) of the largest, the second largest, and so on, of extent 1 along the axis."""
+        rounds = self.rounds(builder, key, index, axis)
+        left, found = rounds.start, list[tuple[Value, Value]]()
+        for _ in range(k):
+            hits, place, left = rounds.round(builder, left)
+            found.append((chosen(builder, hits, bits, axis), place))
+        return found
+
+    def rounds(self, builder: Builder, key: Value, index: Value, axis: int) -> Rounds:
+        """Rounds over keys with their indices in one integer each, where those fit."""
         spare = PACKED_BITS - tile(key).dtype.bits
         high = self.facts.interval(self.facts.simplify(dims.substitute(tile(key).shape[axis], self.blocks))).high
         packs = spare > 0 and high is not None and high <= 1 << spare
-        rounds = _packed_rounds if packs else _paired_rounds
-        found: list[tuple[Value, Value]] = []
-        for hits, place in rounds(builder, key, index, axis, k):
-            zero = filled(builder, tile(bits), 0)
-            chosen = builder.value("where", (hits, bits, zero), tile(bits), None, bits.name)
-            found.append((_reduced(builder, "sum", chosen, axis, keepdims=True), place))
-        return found
-
-
-def _packed_rounds(builder: Builder, key: Value, index: Value, axis: int, k: int) -> list[tuple[Value, Value]]:
-    """(which element, its index) of each round: key and index in one integer, which no two elements share."""
-    wide = tile(index)
-    spare = PACKED_BITS - tile(key).dtype.bits
-    mask = (1 << spare) - 1
-    high = builder.value("shl", (signed_key(builder, key, wide), filled(builder, wide, spare)), wide)
-    low = builder.value("sub", (filled(builder, wide, mask), index), wide)
-    both = builder.value("or", (high, low), wide, None, key.name)
-    lowest = filled(builder, wide, I64.integer_range[0])
-    left, found = both, list[tuple[Value, Value]]()
-    for _ in range(k):
-        best = _reduced(builder, "max", left, axis, keepdims=True)
-        single, spread = tile(best), _like(builder, best, wide)
-        down = builder.value("and", (best, filled(builder, single, mask)), single)
-        place = builder.value("sub", (filled(builder, single, mask), down), single)
-        found.append((builder.value("eq", (both, spread), wide.with_dtype(BOOL)), place))
-        below = builder.value("lt", (both, spread), wide.with_dtype(BOOL))
-        left = builder.value("where", (below, both, lowest), wide, None, key.name)
-    return found
-
-
-def _paired_rounds(builder: Builder, key: Value, index: Value, axis: int, k: int) -> list[tuple[Value, Value]]:
-    """(which element, its index) of each round: the largest key left, then the smallest index that has it."""
-    type_, wide = tile(key), tile(index)
-    flags = type_.with_dtype(BOOL)
-    lowest, last = filled(builder, type_, type_.dtype.integer_range[0]), filled(builder, wide, I64.integer_range[1])
-    true = filled(builder, flags, True)
-    left, found = true, list[tuple[Value, Value]]()
-    for _ in range(k):
-        best = _reduced(builder, "max", builder.value("where", (left, key, lowest), type_), axis, keepdims=True)
-        equal = builder.value("eq", (key, _like(builder, best, type_)), flags)
-        hits = builder.value("and", (left, equal), flags)
-        place = _reduced(builder, "min", builder.value("where", (hits, index, last), wide), axis, keepdims=True)
-        spread = _like(builder, place, wide)
-        found.append((builder.value("eq", (index, spread), flags), place))
-        lower = builder.value("lt", (key, _like(builder, best, type_)), flags)
-        later = builder.value("and", (equal, builder.value("gt", (index, spread), flags)), flags)
-        left = builder.value("or", (lower, later), flags)
-    return found
+        return (packed_rounds if packs else paired_rounds)(builder, key, index, axis)
 
 
 def _bincount(op: Op, builder: Builder) -> Value:
@@ -258,7 +215,7 @@ def _bincount(op: Op, builder: Builder) -> Value:
     wide = single if source.dtype is I64 else builder.value("cast", (single,), tile(single).with_dtype(I64))
     numbers = builder.value("arange", (), TileType(I64, result.shape))
     spread = builder.value("broadcast", (numbers,), TileType(I64, shape)) if source.shape else numbers
-    hits = builder.value("eq", (_like(builder, wide, TileType(I64, shape)), spread), TileType(BOOL, shape))
+    hits = builder.value("eq", (like(builder, wide, TileType(I64, shape)), spread), TileType(BOOL, shape))
     ones = builder.value("cast", (hits,), TileType(I32, shape))
     attrs = {"axes": tuple(range(source.rank)), "keepdims": False}
     return builder.value("sum", (ones,), result, attrs, op.result.name) if source.shape else ones
@@ -266,4 +223,4 @@ def _bincount(op: Op, builder: Builder) -> Value:
 
 def expand_order(kernel: Kernel) -> Kernel:
     """Comparisons and reductions for every `topk`, `sort`, `bincount` and `occurrence`."""
-    return rewrite(kernel, _Rule(written_blocks(kernel), Facts.of_sizes(kernel.sizes)))
+    return rewrite(kernel, _Rule(written_blocks(kernel), Facts.of_sizes(kernel.sizes), itertools.count()))
