@@ -109,7 +109,8 @@ def check_shapes(subject: Subject) -> Outcome:
 def _otherwise_placed(subject: Subject, cases: Sequence[Case]) -> Outcome | None:
     """Return what is wrong with strided tensors, or with outputs that are inputs where they may be, if anything is."""
     for case in cases:
-        pairs = in_place_pairs(subject.program.tile(case.call.sizes))
+        filled = {param.name for param in subject.signature.filled}
+        pairs = tuple(pair for pair in in_place_pairs(subject.program.tile(case.call.sizes)) if pair[0] in filled)
         ways = {"strided": RunOptions(strided=True)} | ({"in place": RunOptions(shared=pairs)} if pairs else {})
         for how, options in ways.items():
             run = subject.run(case, options)

@@ -201,3 +201,19 @@ def test_inputs_of_every_case_are_left_as_they_were() -> None:
     before = {name: raw.copy() for name, raw in case.call.tensors.items()}
     assert subject.run(case).damage == ()
     assert all(np.array_equal(raw, case.call.tensors[name]) for name, raw in before.items())
+
+
+@pytest.mark.parametrize("way", ["strided", "shared"])
+def test_a_kernel_that_is_wrong_only_where_tensors_lie_otherwise_is_rejected(way: str) -> None:
+    def spoil(call: Call, options: RunOptions, outputs: Outputs) -> Outputs:
+        return flipped(outputs) if getattr(options, way) else outputs
+
+    result = verify(VECTOR_ADD, spoil)
+    assert (result.verdict, status(result, "shapes")) == ("wrong", "failed")
+
+
+def test_an_output_that_is_no_input_in_time_is_not_run_in_place() -> None:
+    def spoil(call: Call, options: RunOptions, outputs: Outputs) -> Outputs:
+        return flipped(outputs) if options.shared else outputs
+
+    assert verify(PER_TOKEN_CAST, spoil, H=200).verdict == "bit_exact"

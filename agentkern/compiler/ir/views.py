@@ -38,9 +38,10 @@ class Strided:
 
 
 def view_of(op: Op) -> View:
-    """The steps from an access' tensor to what its subscript subscripts."""
+    """The steps from an access' tensor to what its subscript subscripts. Errors: ViewError for text from outside."""
     view = op.attrs.get("view", ())
-    assert isinstance(view, tuple)
+    if not isinstance(view, tuple) or not all(isinstance(step, tuple) for step in view):
+        raise ViewError(f"`{view}` is no view")
     return view
 
 
@@ -78,7 +79,7 @@ def strided(tensor: TensorType, view: View, strides: Sequence[Extent] | None = N
     found = Strided(tensor.dtype, tensor.shape, given)
     for step in view:
         rule = RULES.get(str(step[0])) if step else None
-        if rule is None:
+        if rule is None or len(step) != (3 if step[0] == "slice" else 2):
             raise ViewError(f"`{step}` is no step of a view")
         found = rule(found, *step[1:])
     return found
