@@ -107,6 +107,18 @@ def k(x: ak.In[KV,T], o: ak.Out[KV,T], s: ak.Out[ak.f32,T], e: ak.InOut[EVEN,2,T
         o[t].rope=x.rope[t,:]
         e.tag[0,t]=e[1,t].tag
 """
+BETWEEN_GRIDS = """\
+def k(x: ak.In[ak.f32,T,2], o: ak.Out[ak.f32,T,2], n: ak.Out[ak.i64,T]):
+    odd=ak.scratch((T,),ODD)
+    even=ak.scratch((2,T),EVEN)
+    for t in ak.grid(T):
+        odd[t].pair=x[t,:]
+        odd[t].count=t.index
+        even[1,t].items.w=x[t,None,None,:]
+    for t in ak.grid(T):
+        o[t,:]=odd[T-1-t.index].pair+even[1,t].items.w[:,0,1,:]
+        n[t]=odd[t].count
+"""
 FILLED = """\
 def k(x: ak.In[ODD,T], o: ak.Out[ak.f32,T,2], n: ak.Out[ak.i64,T], p: ak.Out[ak.f32,T,2]):
     for t in ak.grid(T):
@@ -149,6 +161,7 @@ CASES = {
     "nested, stored": (NESTED_STORES, {}, {"T": 21}),
     "nested, none stored": (NESTED_STORES, {}, {"T": 0}),
     "by field": (BY_FIELD, {}, {"T": 19}),
+    "between grids": (BETWEEN_GRIDS, {}, {"T": 23}),
     "filled": (FILLED, {}, {"T": 31}),
     "in place": (IN_PLACE, {}, {"T": 35}),
     "carried": (CARRIED, {"H": 5}, {"T": 4}),
