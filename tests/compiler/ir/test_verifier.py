@@ -117,6 +117,18 @@ CASES = [
         "join",
         "%z = concat(%a, %n) {axis = 1} : tile<f32, [%t, 12]>",
     ),
+    (
+        "take",
+        "%q = cast(%c) : tile<i64, [%t, 8]>\n%z = take(%a, %q) {axis = 2} : tile<f32, [%t, 8]>",
+        "rank",
+        "%q = cast(%c) : tile<i64, [%t, 8]>\n%z = take(%a, %q) {axis = 1} : tile<f32, [%t, 8]>",
+    ),
+    (
+        "take",
+        "%z = take(%a, %c) {axis = 1} : tile<f32, [%t, 8]>",
+        "not i64",
+        "%q = cast(%c) : tile<i64, [%t, 8]>\n%z = take(%n, %q) {axis = 1} : tile<f32, [%t, 8]>",
+    ),
     ("last", "%z = last(%a) {axis = 1} : tile<f32, [8]>", "result", "%z = last(%a) {axis = 1} : tile<f32, [%t]>"),
     ("bitcast_axis", f"%z = bitcast_axis(%d) : {A}", "bits", "%z = bitcast_axis(%d) : tile<f32, [%t, 16]>"),
     (
