@@ -13,6 +13,7 @@ from agentkern.compiler.passes.drop_unused import drop_unused
 from agentkern.compiler.passes.expand_arguments import expand_arguments
 from agentkern.compiler.passes.expand_means import expand_means
 from agentkern.compiler.passes.expand_order import expand_order
+from agentkern.compiler.passes.expand_roundings import expand_roundings
 from agentkern.compiler.passes.expand_shapes import expand_shapes
 from agentkern.compiler.passes.expand_takes import expand_takes
 from agentkern.compiler.passes.fit_to_chip import fit_to_chip
@@ -50,6 +51,7 @@ LEGALISE: tuple[Pass, ...] = (
     _pure(simplify),  # first, so that nothing below sees repeated or dead work
     _pure(expand_order),  # makes positions and reductions of integers, which the next ones spell further
     _pure(expand_takes),  # makes loads, and element operations that are legalised below
+    _pure(expand_roundings),  # makes casts that round to nearest, of bits
     _pure(expand_shapes),  # makes element operations and reductions, so before they are legalised
     _pure(expand_arguments),  # makes arithmetic on narrow floats, so before it is widened
     _pure(widen_small_floats),  # rounding made explicit before anything is moved

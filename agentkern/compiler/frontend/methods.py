@@ -15,6 +15,7 @@ from agentkern.compiler.frontend.lowering import I64, Lowering, Rejected
 from agentkern.compiler.frontend.operations import OPERATIONS
 from agentkern.compiler.frontend.operations import call as operation
 from agentkern.compiler.frontend.records import field_tensor, field_value
+from agentkern.compiler.frontend.roundings import TO, Rounded, rounded, rounding_of
 from agentkern.compiler.frontend.segments import written_rows
 from agentkern.compiler.frontend.shapes import (
     axes_of,
@@ -34,7 +35,6 @@ from agentkern.compiler.frontend.values import (
     Records,
     RecordTile,
     Tensor,
-    Text,
     Tile,
     Tuple,
     describe,
@@ -49,7 +49,7 @@ from agentkern.diagnostics import Fix
 Arguments = dict[str, Argument]
 MethodRule = Callable[[Lowering, FrontValue, Arguments, ast.Call], FrontValue]
 BLOCK_ATTRIBUTES = ("index", "ordinal", "start", "end")
-_TO = form("x.to(dtype, rounding='nearest', bits=None, saturate=True)")
+_TO = form(TO)
 _BITCAST = form("x.bitcast(dtype)")
 
 
@@ -61,15 +61,15 @@ def _to(lw: Lowering, value: FrontValue, arguments: Arguments, node: ast.Call) -
         if not isinstance(given.value, Number) or not isinstance(given.value.value, bool):
             lw.fail("AK218", given.node, what="`saturate`")
         saturate = given.value.value
-    rounding = arguments.get("rounding")
-    if "bits" in arguments or (rounding is not None and rounding.value != Text("nearest")):
-        lw.fail("AK601", node, name="rounding other than to nearest", instead="leave `rounding=` out")
+    rounding = rounding_of(lw, arguments)
     if isinstance(value, Number):
         return _number_to(lw, value, arguments["dtype"], node)
     receiver = _receiver(node)
     if is_compile_time(value):
         return weak_tile(lw, value, dtype, receiver)
     tile = as_tile(lw, value, receiver, ".to")
+    if rounding != "nearest":
+        return rounded(lw, tile, Rounded(dtype, rounding, arguments.get("bits"), saturate), node)
     if saturate or dtype.bits != 8 or not dtype.is_float:
         return cast(lw, tile, dtype, node)
     type_ = tile.type.with_dtype(dtype)

@@ -97,9 +97,13 @@ def _where(op: Op, x: tuple[Raw, ...]) -> Raw:
 
 
 def _cast(op: Op, x: tuple[Raw, ...]) -> Raw:
-    saturate = op.attrs.get("saturate")
+    saturate, rounding = op.attrs.get("saturate"), op.attrs.get("rounding", "nearest")
     assert saturate is None or isinstance(saturate, bool)
-    return reference_casts.cast(tile_type(op).dtype.name, result_type(op).dtype.name, x[0], saturate=saturate)
+    source, target = tile_type(op).dtype.name, result_type(op).dtype.name
+    if rounding == "stochastic":
+        return reference_casts.cast_stochastic(source, target, x[0], x[1], saturate=saturate)
+    assert rounding in ("nearest", "toward_zero", "nearest_away")
+    return reference_casts.cast(source, target, x[0], rounding=rounding, saturate=saturate)
 
 
 def _bitcast(op: Op, x: tuple[Raw, ...]) -> Raw:

@@ -46,6 +46,32 @@ def cast(
         return raw.astype(STORAGE[target])
 
 
+_FORMATS = {
+    "f32": (23, -126),
+    "tf32": (10, -126),
+    "bf16": (7, -126),
+    "f16": (10, -14),
+    "e4m3": (3, -6),
+    "e5m2": (2, -14),
+}
+
+
+def cast_stochastic(source: str, target: str, raw: Raw, bits: Raw, *, saturate: bool | None = None) -> Raw:
+    """Round away from zero where what the target drops, in units of 2**-32 of its last place, and the bits make one."""
+    fraction_bits, smallest = _FORMATS[target]
+    values = decode(source, as_storage(source, raw)).astype(np.float64)
+    values, random = np.broadcast_arrays(values, bits.astype(np.float64))
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(values)
+        magnitude = np.where(finite, np.abs(values), 0.0)
+        exponent = np.maximum(np.frexp(magnitude)[1] - 1, smallest) - fraction_bits
+        units = np.ldexp(magnitude, -exponent)
+        whole = np.floor(units)
+        up = np.floor((units - whole) * 2.0**32) + random >= 2.0**32
+        rounded = np.copysign(np.ldexp(whole + up, exponent), values)
+        return encode(target, np.where(finite, rounded, values), saturate=saturate)
+
+
 def _integer_values(raw: Raw, target: str) -> Raw:
     """Return integers as float64: nearest for f64, else rounded to odd so that `encode` sees all bits."""
     if target == "f64" or raw.dtype.itemsize < 8:

@@ -8,6 +8,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 from agentkern.compiler.ir.loop_ops import LOOP_ROWS
+from agentkern.compiler.ir.narrow_floats import NARROW_FLOATS
 from agentkern.compiler.ir.order_ops import ORDER_ROWS, reduced_wrongly
 from agentkern.compiler.ir.segments import wrong_segments
 from agentkern.compiler.ir.subscripts import wrong_access
@@ -22,6 +23,7 @@ SHIFTS = ("shl", "shr")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 UNARY_ANY = ("neg", "abs", "sign")
 UNARY_FLOAT = ("rsqrt", "sqrt", "floor", "ceil", "round", "trunc", "canonical_nan")
+ROUNDINGS = ("toward_zero", "nearest_away", "stochastic")
 CLASSIFY = ("isnan", "isinf")
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "absmax", "any", "all")
 
@@ -84,13 +86,24 @@ def _where(op: Op) -> str | None:
 
 
 def _cast(op: Op) -> str | None:
+    rounding = op.attrs.get("rounding")
+    if rounding is not None and (rounding not in ROUNDINGS or _result(op).dtype.name not in NARROW_FLOATS):
+        return f"rounds {rounding} to {_result(op).dtype}"
+    if len(op.operands) != 1 + (rounding == "stochastic"):
+        return f"{len(op.operands)} operands"
+    if rounding == "stochastic" and (_tile(op, 1).dtype.name != "u32" or _tile(op, 1).shape != _tile(op).shape):
+        return f"random bits are {_tile(op, 1)}"
+    return _keeps_shape(op)
+
+
+def _keeps_shape(op: Op) -> str | None:
     return None if _tile(op).shape == _result(op).shape else "a cast keeps the shape"
 
 
 def _bitcast(op: Op) -> str | None:
     if _tile(op).dtype.bits != _result(op).dtype.bits:
         return f"{_tile(op).dtype} and {_result(op).dtype} differ in width"
-    return _cast(op)
+    return _keeps_shape(op)
 
 
 def _constant(op: Op) -> str | None:
@@ -216,7 +229,7 @@ def _rows() -> list[OpSpec]:
         _row("fma", 3, _floating, "a * b + c, rounded once", *element),
         _row("copysign", 2, _floating, "magnitude of the first, sign of the second", "elementwise", "move"),
         _row("where", 3, _where, "second where the first holds, else third", "elementwise", "move"),
-        _row("cast", 1, _cast, "to the result's type", *element, saturate=False),
+        _row("cast", None, _cast, "to the result's type; random bits", *element, saturate=False, rounding=False),
         _row("bitcast", 1, _bitcast, "the same bits as another type", "elementwise", "move"),
         _row("constant", 0, _constant, "a number: int, float or bool", value=True),
         _row("size", 0, _constant, "an extent as an i64 scalar", extent=True),

@@ -146,9 +146,9 @@ VALUES = [
     ("x.reshape(T, -1, 3)[t, :, 0]", "AK212", "x.reshape(T, 1, -1)[t, 0, :]"),
     ("x.reshape(T + H)[t]", "AK212", "x.reshape(T, H)[t, :]"),
     (
+        "x[t, :].to(ak.bf16, rounding='up').to(ak.f32)",
+        "AK122",
         "x[t, :].to(ak.bf16, rounding='toward_zero').to(ak.f32)",
-        "AK601",
-        "x[t, :].to(ak.bf16, rounding='nearest').to(ak.f32)",
     ),
     ("x[t % 2, :]", "AK225", "x[t.index % 2, :]"),
     ("x[t, i[t, :]]", "AK226", "x[t.index[:, None], i[t, :]]"),
