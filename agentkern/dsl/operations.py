@@ -291,6 +291,11 @@ def take_along_axis(x: Tile, indices: Tile, axis: int = -1) -> Tile:
     raise not_executed("take_along_axis")
 
 
+def philox(seed: Operand, index: Operand) -> tuple[Tile, Tile, Tile, Tile]:
+    """Four tiles of random u32: Philox4x32-10 of the 64-bit seed as key and the 64-bit index as counter."""
+    raise not_executed("philox")
+
+
 def zeros(shape: object, dtype: DType) -> Tile:
     """A tile of zeros; block variables and sizes stand in `shape`."""
     raise not_executed("zeros")

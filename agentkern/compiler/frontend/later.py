@@ -5,7 +5,6 @@ LATER: dict[str, str] = {
     "dot": "`ak.sum(a * b, axis=...)` works today",
     "einsum": "`ak.sum(a * b, axis=...)` works today",
     "tri_inv": "element operations and reductions work today",
-    "philox": "pass random numbers as an input",
     "e2m1": "use `ak.e4m3`, or bytes in `ak.u8`",
     "e5m6": "use `ak.f16`",
     "i4": "use `ak.i8`",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentkern.compiler.frontend import order, shaping, taking
+from agentkern.compiler.frontend import order, random, shaping, taking
 from agentkern.compiler.frontend.arguments import Argument, Form, bind, form
 from agentkern.compiler.frontend.conversion import (
     as_tile,
@@ -228,6 +228,7 @@ OPERATIONS: dict[str, Operation] = {
     "stack": Operation(form(shaping.FORMS["stack"]), shaping.stack),
     "repeat": Operation(form(shaping.FORMS["repeat"]), shaping.repeat),
     "last": Operation(form(shaping.FORMS["last"]), shaping.last),
+    "philox": Operation(form(random.FORM), random.philox),
     "take_along_axis": Operation(form(taking.FORM), taking.take_along_axis),
     "where": Operation(form("ak.where(condition, a, b)"), _where),
     "fma": Operation(form("ak.fma(a, b, c)"), _fma),
