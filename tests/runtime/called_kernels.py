@@ -89,3 +89,19 @@ def look_up(kv: ak.In[KV, T], out: ak.Out[ak.f32, T, 16], r: ak.Out[ak.bf16, T, 
     for t in ak.grid(T):
         out[t, :] = kv[t].nope.to(ak.f32) * kv[t].scale[:, None]
         r[t, :] = kv[t].rope
+
+
+@ak.kernel
+def rescaled(kv: ak.In[KV, T], out: ak.Out[KV, T]):
+    for t in ak.grid(T):
+        out[t].nope = kv[t].nope
+        out[t].scale = kv[t].scale * 2.0
+        out[t].rope = kv[t].rope
+
+
+@ak.kernel
+def crossed(kv: ak.In[KV, T], out: ak.Out[KV, T]):
+    for t in ak.grid(T):
+        out[t].scale = kv[t].scale * 2.0
+        out[t].nope = kv[t].scale[:, None].to(ak.e4m3)
+        out[t].rope = kv[t].rope

@@ -10,6 +10,7 @@ from tests.runtime.called_kernels import layers
 
 pytestmark = pytest.mark.toolchain
 X = torch.tensor([1.0, -2.0, 0.5])
+SHARED = torch.ones(4)
 SCALES = [torch.full((3,), k + 2.0) for k in range(2)]
 
 
@@ -66,8 +67,8 @@ WRONG = [
     ({"scales": [SCALES[0], None]}, r"AK702: argument `scales\[1\]` is a `NoneType`"),
     ({"scales": None}, "AK717: argument `scales` is a `NoneType`"),
     ({"H": 3}, "AK717: argument `scales` is a list of 2 tensors, expected 3 tensors"),
-    ({"outs": [X, None]}, r"AK709: `outs\[0\]` shares memory with `x`"),
-    ({"outs": [SCALES[0], None]}, r"AK709: `outs\[0\]` shares memory with `scales\[0\]`"),
+    ({"x": SHARED[:3], "outs": [SHARED[1:], None]}, r"AK709: `outs\[0\]` shares memory with `x`"),
+    ({"outs": [SCALES[1], None]}, r"AK718: `outs\[0\]` is `scales\[1\]`, and `scales\[1\]\[t\]` is read after"),
     ({"outs[1]": torch.zeros(3), "outs": [None, torch.zeros(3)]}, "given twice"),
     ({"scale": SCALES}, "no parameter or size is called `scale`: is `scales` meant"),
 ]
@@ -77,6 +78,12 @@ WRONG = [
 def test_a_wrong_list_is_reported_by_the_tensors_name(change: dict[str, object], message: str):
     with pytest.raises(CallError, match=message):
         layers(**{"x": X, "scales": SCALES, "bias": 1.0, **change})
+
+
+def test_an_output_may_be_a_list_entry_that_is_read_before():
+    scales = [scale.clone() for scale in SCALES]
+    layers(X, scales, 1.0, outs=[scales[0], None])
+    assert torch.equal(scales[0], expected(1))
 
 
 def test_one_tensor_for_two_outputs_of_a_list_is_rejected():

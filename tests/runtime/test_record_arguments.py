@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from agentkern.runtime.call_errors import CallError
-from tests.runtime.called_kernels import append, look_up
+from tests.runtime.called_kernels import append, crossed, look_up, rescaled
 
 pytestmark = pytest.mark.toolchain
 BYTES = 16 + 4 + 6
@@ -48,6 +48,15 @@ def test_rows_may_lie_apart_and_bytes_may_have_any_type_of_one_byte():
         got = look_up(given)
         first = got[0] if isinstance(got[0], torch.Tensor) else torch.from_numpy(got[0])
         assert torch.equal(first, want[0])
+
+
+def test_records_may_be_changed_in_place_where_each_field_is_read_before_it_is_written():
+    _, _, kv = cached(5)
+    want, changed = rescaled(kv), kv.clone()
+    rescaled(changed, out=changed)
+    assert torch.equal(changed, want)
+    with pytest.raises(CallError, match="AK718"):
+        crossed(changed, out=changed)
 
 
 WRONG = [

@@ -109,8 +109,9 @@ def meetings(scope: Scope, a: Access, b: Access) -> set[str]:
     around = scope.around(b.op, a.op)
     found: set[str] = set()
     for one, other in _framed_pairs(around, a, b):
+        met = meeting(around, other.access, one.access)
         settled = _settles(around, _block_axes(one.access) & _block_axes(other.access))
-        found.add("same block" if settled else meeting(around, other.access, one.access))
+        found.add("same block" if settled and met != "never" else met)
     return found
 
 
