@@ -15,7 +15,7 @@ from agentkern.dsl import operations
 
 CARD = Path(__file__).resolve().parent / "pages" / "language" / "card.md"
 START, END = "<!-- operations -->\n", "<!-- end of operations -->"
-MOST_TOKENS = 1600
+MOST_TOKENS = 1500
 # At most eight letters, three digits or two signs at a time: more than the vocabularies of language models count.
 _TOKEN = re.compile(r"[A-Za-z]{1,8}|\d{1,3}|[^\sA-Za-z\d]{1,2}|\n+")
 
