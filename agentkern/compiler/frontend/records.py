@@ -69,7 +69,7 @@ class Part:
     @property
     def tensor(self) -> Tensor:
         """The bytes of a field."""
-        return replace(self.records.tensor, view=self.view)
+        return replace(self.records.tensor, view=(*self.view, ("field", self.path)))
 
     @property
     def typed(self) -> Tensor | None:
@@ -82,7 +82,8 @@ class Part:
         if dtype is BOOL or not is_aligned(dtype, bounds):
             return None
         view = self.view if dtype is U8 else (*self.view, ("bitcast", dtype.name))
-        return replace(self.records.tensor, view=_reshaped_to(view, (*self.axes, self.field.count), self.shape))
+        view = _reshaped_to(view, (*self.axes, self.field.count), self.shape)
+        return replace(self.records.tensor, view=(*view, ("field", self.path)))
 
 
 def _reshaped_to(view: View, have: Shape, shape: Shape) -> View:

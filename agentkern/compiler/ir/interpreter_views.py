@@ -46,6 +46,8 @@ def _viewed(op: Op, frame: Frame, array: Raw) -> Raw:
 def _step(op: Op, frame: Frame, array: Raw, name: str, given: list[object]) -> Raw:
     if name == "bitcast":
         return array.view(STORAGE[str(given[0])])
+    if name == "field":
+        return array
     numbers = [_numbers(frame, part) for part in given]
     if name == "transpose":
         return np.transpose(array, numbers[0])

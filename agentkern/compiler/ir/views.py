@@ -1,8 +1,9 @@
 """Views of tensors: the same memory under another shape, as steps on a load's or store's `view` attribute.
 
-Steps: `("reshape", extents)`, `("transpose", permutation)`, `("slice", starts, stops)`, `("bitcast", dtype)`, the last
-between widths along the last axis. A view must have strides on a tensor that is contiguous; where a call brings other
-strides, the lowering computes with the tensor's own indices. Pure: no operation is looked at but for its attribute.
+Steps: `("reshape", extents)`, `("transpose", permutation)`, `("slice", starts, stops)`, `("bitcast", dtype)`, this one
+between widths along the last axis, and `("field", path)`, which names what the steps before it cut out of a record. A
+view must have strides on a tensor that is contiguous; where a call brings other strides, the lowering computes with the
+tensor's own indices. Pure: no operation is looked at but for its attribute.
 """
 
 from __future__ import annotations
@@ -152,7 +153,13 @@ def _rescaled(value: Extent, old: int, new: int) -> Extent | None:
     return found if dims.mul(found, new) == bits else None
 
 
-RULES = {"reshape": _reshape, "transpose": _transpose, "slice": _slice, "bitcast": _bitcast}
+def _field(place: Strided, path: object) -> Strided:
+    if not isinstance(path, str):
+        raise ViewError(f"`{path}` names no field")
+    return place
+
+
+RULES = {"reshape": _reshape, "transpose": _transpose, "slice": _slice, "bitcast": _bitcast, "field": _field}
 
 
 def granules_of(kernel: Kernel) -> dict[str, int]:
@@ -193,6 +200,8 @@ def spelled_view(name: str, tensor: TensorType, view: View) -> str:
             text += f"[{', '.join(sides)}]"
         elif step[0] == "bitcast":
             text += f".bitcast(ak.{step[1]})"
+        elif step[0] == "field":
+            text = f"{name}.{step[1]}"
         else:
             text += f".{step[0]}({', '.join(map(str, _extents(step[1])))})"
         shape = viewed(tensor, view[: position + 1]).shape

@@ -115,6 +115,8 @@ class _Change:
             self._convert(step, old, new)
 
     def _convert(self, step: Step, old: TensorType, new: TensorType) -> None:
+        if step[0] == "field":
+            return
         if step[0] == "bitcast":
             if old.dtype.bits != new.dtype.bits:
                 self.axes[-1] = self._rescaled(self.axes[-1], old.dtype.bits, new.dtype.bits)
