@@ -80,6 +80,9 @@ def ulp_distances(dtype: DType, got: Raw, want: Raw) -> Raw:
     """
     if dtype.name not in FLOATS:
         return np.where(got == want, 0.0, np.inf)
-    distance = np.abs(ordinals(dtype, got).astype(np.float64) - ordinals(dtype, want).astype(np.float64))
+    one, other = ordinals(dtype, got), ordinals(dtype, want)
+    apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
+    # ordinals of f64 are exact as integers only; of one sign they do not overflow
+    distance = np.where((one < 0) == (other < 0), np.abs(one - other).astype(np.float64), apart)
     a, b = np.isnan(decode(dtype.name, got)), np.isnan(decode(dtype.name, want))
     return np.where(a & b, 0.0, np.where(a | b, np.inf, distance))
