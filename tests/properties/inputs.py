@@ -12,7 +12,7 @@ from agentkern.compiler.ir.types import TensorType
 from tests.properties.programs import Program
 
 POISON = 0xA5
-NARROW = ("e4m3", "e5m2")
+NARROW = ("e4m3", "e5m2", "e8m0")
 _SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-42, 3e38, 65504.0, 0.5, 1.0)
 
 

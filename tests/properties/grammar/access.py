@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.properties.grammar.scope import FLOATS, INTEGERS, NARROW, Axis, Scope, Value, joined, numbered, numbers
+from tests.properties.grammar.scope import FLOATS, INTEGERS, NARROW, Axis, Scope, Value, fill, joined, numbered
 
-READ = (*FLOATS, *FLOATS, *INTEGERS, *NARROW, "bool", "f64")
+READ = (*FLOATS, *FLOATS, *INTEGERS, *NARROW, "bool")
 _INDICES = ("i32", "i64", "i16", "u8", "u32")
 Part = tuple[str, str]
 """A subscript and the dim that it is within."""
@@ -86,7 +86,7 @@ def window(scope: Scope) -> None:
     name = scope.draft.tensor("x", dtype, [dim for _, dim in parts] or ["1"])
     text = f"{name}[{', '.join(s for s, _ in parts) or '0'}]"
     if leaves or rng.random() < 0.2:
-        text = f"ak.load({text}, fill={rng.choice(('0', numbers(dtype, rng))) if dtype != 'bool' else 'False'})"
+        text = f"ak.load({text}, fill={fill(dtype, rng)})"
     scope.add(text, dtype, scope.axes)
 
 
@@ -97,10 +97,11 @@ def masked(scope: Scope) -> None:
         return
     rng = scope.rng
     dtype = rng.choice(READ)
-    fill = "False" if dtype == "bool" else rng.choice(("0", numbers(dtype, rng)))
     name = scope.draft.tensor("x", dtype, scope.dims())
     where = rng.choice(conditions).name
-    scope.add(f"ak.load({name}[{', '.join(scope.subscripts())}], where={where}, fill={fill})", dtype, scope.axes)
+    scope.add(
+        f"ak.load({name}[{', '.join(scope.subscripts())}], where={where}, fill={fill(dtype, rng)})", dtype, scope.axes
+    )
 
 
 def _index(scope: Scope, axes: tuple[Axis, ...], dim: str) -> tuple[str, bool]:
@@ -135,18 +136,17 @@ def gather(scope: Scope) -> None:
     dtype = rng.choice(READ)
     name = scope.draft.tensor("x", dtype, [d for _, d in parts])
     text = f"{name}[{', '.join(s for s, _ in parts)}]"
-    fill = "False" if dtype == "bool" else rng.choice(("0", numbers(dtype, rng)))
     if promised and rng.random() < 0.7:
         scope.add(text, dtype, axes)
         return
     if rng.random() < 0.5:
-        scope.add(f"ak.load({text}, fill={fill})", dtype, axes)
+        scope.add(f"ak.load({text}, fill={fill(dtype, rng)})", dtype, axes)
         return
     ok = scope.add(f"({index} >= 0) & ({index} < {dim})", "bool", (axis,))
     assert ok is not None
     spread = ", ".join([":", *("None" for _ in axes[at + 1 :])])
     where = ok.name if at == len(axes) - 1 else f"{ok.name}[{spread}]"
-    scope.add(f"ak.load({text}, where={where}, fill={fill})", dtype, axes)
+    scope.add(f"ak.load({text}, where={where}, fill={fill(dtype, rng)})", dtype, axes)
 
 
 def pick_elements(scope: Scope) -> None:
@@ -158,20 +158,19 @@ def pick_elements(scope: Scope) -> None:
     first = rng.choice(found)
     second = scope.partner(first) if rng.random() < 0.5 else None
     dtype = rng.choice(READ)
-    fill = "False" if dtype == "bool" else rng.choice(("0", numbers(dtype, rng)))
     if second is not None and second.dtype in _INDICES:
         axes = joined(first.axes, second.axes)
         name = scope.draft.tensor("x", dtype, ("N", "N"))
         if axes is not None:
-            scope.add(f"ak.load({name}[{first.name}, {second.name}], fill={fill})", dtype, axes)
+            scope.add(f"ak.load({name}[{first.name}, {second.name}], fill={fill(dtype, rng)})", dtype, axes)
         return
     if len(first.axes) == 1 and first.axes[0].block:
         axis = first.axes[0]
         name = scope.draft.tensor("x", dtype, (axis.dim, "N"))
-        scope.add(f"ak.load({name}[{axis.shape}.index, {first.name}], fill={fill})", dtype, (axis,))
+        scope.add(f"ak.load({name}[{axis.shape}.index, {first.name}], fill={fill(dtype, rng)})", dtype, (axis,))
         return
     name = scope.draft.tensor("x", dtype, ("N",))
-    scope.add(f"ak.load({name}[{first.name}], fill={fill})", dtype, first.axes)
+    scope.add(f"ak.load({name}[{first.name}], fill={fill(dtype, rng)})", dtype, first.axes)
 
 
 def optional(scope: Scope) -> None:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.properties.grammar.scope import EVERY, FLOATS, INTEGERS, NARROW, WIDE, Scope, joined, numbers, shape_text
+from tests.properties.grammar.scope import (
+    EVERY,
+    FLOATS,
+    INTEGERS,
+    NARROW,
+    OF_FUNCTIONS,
+    Scope,
+    joined,
+    numbers,
+    shape_text,
+)
 
 _ANY_FLOAT = FLOATS
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -49,7 +59,7 @@ _SAME_WIDTH = (
     ("f32", "i32", "u32"),
     ("bf16", "f16", "i16", "u16"),
     ("i64", "u64", "f64"),
-    ("i8", "u8", "e4m3", "e5m2"),
+    ("i8", "u8", "e4m3", "e5m2", "e8m0"),
 )
 
 
@@ -115,7 +125,7 @@ def unary(scope: Scope) -> None:
 
 def function(scope: Scope) -> None:
     """A function that is computed in f32."""
-    a = scope.pick(FLOATS)
+    a = scope.pick(OF_FUNCTIONS)
     if a is None:
         return
     name = scope.rng.choice(_FUNCTIONS)
@@ -126,7 +136,7 @@ def function(scope: Scope) -> None:
 def choice(scope: Scope) -> None:
     """`where` of three values, or of two and a literal."""
     rng = scope.rng
-    condition, a = scope.pick(("bool",)), scope.pick((*EVERY, *WIDE))
+    condition, a = scope.pick(("bool",)), scope.pick(EVERY)
     if condition is None or a is None:
         return
     if rng.random() < 0.3:
@@ -146,7 +156,7 @@ def choice(scope: Scope) -> None:
 def cast(scope: Scope) -> None:
     """Another element type: converted, or the same bits."""
     rng = scope.rng
-    a = scope.pick((*EVERY, *WIDE))
+    a = scope.pick(EVERY)
     if a is None:
         return
     same = [d for group in _SAME_WIDTH if a.dtype in group for d in group if d != a.dtype]
@@ -154,7 +164,7 @@ def cast(scope: Scope) -> None:
         to = rng.choice(same)
         scope.add(f"{a.name}.bitcast(ak.{to})", to, a.axes)
         return
-    to = rng.choice([d for d in ("f32", "f32", "f32", *EVERY, *WIDE) if d != a.dtype])
+    to = rng.choice([d for d in ("f32", "f32", "f32", *EVERY) if d != a.dtype])
     scope.add(f"{a.name}.to(ak.{to})", to, a.axes)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from tests.properties.programs import Named
 
-FLOATS = ("f32", "f32", "f32", "bf16", "bf16", "f16")
-WIDE = ("f64",)
+FLOATS = ("f32", "f32", "f32", "bf16", "bf16", "f16", "f64")
+OF_FUNCTIONS = ("f32", "f32", "f32", "bf16", "bf16", "f16")
 INTEGERS = ("i32", "i32", "i64", "i16", "u8", "u32", "i8", "u16", "u64")
-NARROW = ("e4m3", "e5m2")
+NARROW = ("e4m3", "e5m2", "e8m0")
 NUMBERS = (*FLOATS, *INTEGERS)
 EVERY = (*dict.fromkeys(FLOATS), *dict.fromkeys(INTEGERS), *NARROW, "bool")
 MOST_ELEMS = 40_000
@@ -202,10 +202,20 @@ def joined(a: tuple[Axis, ...], b: tuple[Axis, ...]) -> tuple[Axis, ...] | None:
     return tuple(found)
 
 
+def fill(dtype: str, rng: random.Random) -> str:
+    """A literal for what is not read."""
+    if dtype == "bool":
+        return "False"
+    number = numbers(dtype, rng)
+    return number if dtype == "e8m0" else rng.choice(("0", number))
+
+
 def numbers(dtype: str, rng: random.Random) -> str:
     """A literal of an element type."""
-    if dtype in (*FLOATS, *WIDE):
+    if dtype in FLOATS:
         return rng.choice(("0.5", "2.0", "-1.0", "3.0", "0.0", "-0.0", "1e-3", "ak.inf", "0.1", "-ak.inf"))
+    if dtype == "e8m0":
+        return rng.choice(("1.0", "0.5", "4.0"))
     if dtype in NARROW:
         return rng.choice(("0.0", "1.5", "-0.0", "-2.0"))
     if dtype == "bool":

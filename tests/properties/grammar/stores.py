@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.properties.grammar.scope import Axis, Scope, Value, numbers
+from tests.properties.grammar.scope import NARROW, Axis, Scope, Value, numbers
 
 _INDICES = ("i32", "i64", "i16")
 
@@ -65,7 +65,7 @@ def _whole(scope: Scope, value: Value) -> None:
         # an output of its own, so that the kernel has one
         _plain(scope, value)
         return
-    if kind < 0.22 and value.dtype not in ("e4m3", "e5m2", "bool") and value.axes == scope.axes and scope.depth == 0:
+    if kind < 0.22 and value.dtype not in (*NARROW, "bool") and value.axes == scope.axes and scope.depth == 0:
         name = draft.tensor("r", value.dtype, scope.dims(), "InOut")
         text = rng.choice((f"{name}[{subscripts}] + {value.name}", f"ak.maximum({value.name}, {name}[{subscripts}])"))
         scope.say(f"{name}[{subscripts}] = {text}")
