@@ -121,6 +121,49 @@ def k(x: ak.InOut[ak.f32,T,4], {OFFSETS}, o: ak.Out[ak.f32,T,2,2], t: ak.Out[ak.
 """,
         [NONE[1], FEW, {"T": 700, "M": 3}],
     ),
+    "kept_in_memory": (
+        f"""\
+def k(x: ak.In[ak.f32,T], y: ak.In[ak.f32,M,N], {OFFSETS}, o: ak.Out[ak.f32,T], p: ak.Out[ak.f32,M,N],
+      q: ak.Out[ak.f32,M], r: ak.Out[ak.f32,M]):
+    for s in ak.grid(ak.segments(offsets)):
+        v=ak.cumsum(x[s],axis=0)
+        a=ak.zeros((s,),ak.f32)
+        for t in ak.steps(3,block=1):
+            a=a*0.5+x[s]
+        o[s]=ak.cumsum(v,axis=0,reverse=True)+v+a
+        w=ak.cumsum(y[s.ordinal,:],axis=0)
+        p[s.ordinal,:]=ak.cumsum(w,axis=0,reverse=True)+w
+        m=ak.full((),-1.0,ak.f32)
+        if s.end-s.start>3:
+            m=ak.max(x[s],axis=0)
+        q[s.ordinal]=m
+        r[s.ordinal]=ak.sum(ak.concat((x[s],v),axis=0),axis=0)
+""",
+        [FEW, {"T": 700, "M": 3, "N": 40}],
+    ),
+    "two_long_axes": (
+        f"""\
+def k(x: ak.In[ak.f32,T,N], {OFFSETS}, o: ak.Out[ak.f32,T,N], p: ak.Out[ak.f32,M], q: ak.Out[ak.f32,M]):
+    for s in ak.grid(ak.segments(offsets)):
+        v=x[s,:]
+        o[s,:]=v/(ak.max(v)+1.0)
+        p[s.ordinal]=ak.sum(v)
+        q[s.ordinal]=ak.sum(ak.sum(v,axis=1),axis=0)
+""",
+        [NONE[1], LONG],
+    ),
+    "rows_kept_in_memory": (
+        f"""\
+def k(x: ak.In[ak.f32,T,N], {OFFSETS}, o: ak.Out[ak.f32,T,N], p: ak.Out[ak.f32,T,N]):
+    for s,m in ak.grid(ak.segments(offsets).blocks()):
+        v=ak.cumsum(x[m,:],axis=1)
+        o[m,:]=ak.cumsum(v,axis=1,reverse=True)+v
+    for s,m in ak.grid(ak.segments(offsets).blocks(block=4)):
+        v=ak.cumsum(x[m,:],axis=1)
+        p[m,:]=ak.cumsum(v,axis=1,reverse=True)+ak.sum(v,axis=0,keepdims=True)
+""",
+        [FEW, {"T": 97, "M": 20, "N": 40}],
+    ),
 }
 CASES = [
     pytest.param(body, sizes, id="-".join([name, *(f"{k}{v}" for k, v in sizes.items())]))

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentkern.compiler.abi import Variant
-from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value, walk
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS
@@ -19,7 +18,7 @@ from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.parallel_axes import parallel_axes
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import default_schedule
-from agentkern.compiler.passes.spill.extents import extents_of
+from agentkern.compiler.passes.spill.extents import Extents, extents_of
 from agentkern.compiler.passes.spill.regions import Regions
 from agentkern.compiler.passes.stream_rows import stream_rows
 from agentkern.compiler.passes.unsupported import UnsupportedError
@@ -31,12 +30,12 @@ RESIDENT_VOLUME = 16384
 """Elements of a value that 16 warps keep in 32 registers each: a grid of smaller ones needs no trial."""
 
 
-def _volume(type_: TileType, written: dict[str, int]) -> int:
+def _volume(type_: TileType, extents: Extents) -> int:
     """Elements of a value, free blocks counted as one index; of a long axis more than any chunk."""
     total = 1
     for extent in type_.shape:
-        bound = dims.substitute(extent, written)
-        is_block = not isinstance(bound, int) and any(name.startswith("%") for name in dims.symbols(bound))
+        bound = extents.bound(extent)
+        is_block = not isinstance(bound, int) and not extents.is_long(bound)
         total *= 1 if is_block else bound if isinstance(bound, int) else RESIDENT_VOLUME + 1
     return total
 
@@ -49,8 +48,8 @@ def _tiles(grid: Op) -> Iterator[TileType]:
 
 
 def _may_fail(grid: Op) -> bool:
-    written = dict(extents_of(grid, RESIDENT_ELEMS).written)
-    return any(_volume(type_, written) > RESIDENT_VOLUME for type_ in set(_tiles(grid)))
+    extents = extents_of(grid, RESIDENT_ELEMS)
+    return any(_volume(type_, extents) > RESIDENT_VOLUME for type_ in set(_tiles(grid)))
 
 
 def _failure(kernel: Kernel) -> UnsupportedError | None:

@@ -7,20 +7,32 @@ from dataclasses import dataclass
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value, walk
-from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.dims import Dim, Symbol
+from agentkern.compiler.ir.segments import SegmentAxis, length_name, segment_axes, start_name
 from agentkern.compiler.ir.types import BlockType, TileType
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """An axis of the current segment: where it begins in one of all segments, which has `room`."""
+
+    axis: SegmentAxis
+    base: int | Dim
+    room: int | Dim
 
 
 @dataclass(frozen=True, slots=True)
 class Extents:
     """`written`: the sizes of blocks by the names of their present extents; `free`: grid blocks of no size by theirs.
 
-    An axis is long that the run gives any length, or of more than `limit` elements; a free block's never is.
+    `segments`: the ragged axes of the grid. An axis is long that the run gives any length, a segment too, or of more
+    than `limit` elements; a free block's never is.
     """
 
     written: Mapping[str, int]
     free: Mapping[str, Value]
     limit: int
+    segments: tuple[SegmentAxis, ...] = ()
 
     def bound(self, extent: int | Dim) -> int | Dim:
         """The extent with every written block whole."""
@@ -33,11 +45,25 @@ class Extents:
                 return block
         return None
 
+    def ragged(self, extent: int | Dim) -> Ragged | None:
+        """The segments whose current one's length an extent is a multiple of, if any."""
+        bound = self.bound(extent)
+        if isinstance(bound, int):
+            return None
+        for axis in self.segments:
+            length = length_name(axis.type.name)
+            if all(monomial.count(Symbol(length)) == 1 for monomial, _ in bound.terms):
+                start = dims.symbol(start_name(axis.type.name))
+                return Ragged(axis, dims.substitute(bound, {length: start}), dims.substitute(bound, {length: axis.end}))
+        return None
+
     def is_long(self, extent: int | Dim) -> bool:
         """Whether an axis is walked in chunks."""
         bound = self.bound(extent)
         if isinstance(bound, int):
             return bound > self.limit
+        if self.ragged(bound) is not None:
+            return True
         return not any(name.startswith("%") for name in dims.symbols(bound))
 
     def long_axes(self, value: Value) -> tuple[int, ...]:
@@ -88,4 +114,4 @@ def extents_of(grid: Op, limit: int) -> Extents:
     written |= {b.name: b.block for b in outer if isinstance(b, BlockType) and b.block is not None}
     args = [arg for arg in grid.regions[0].args if isinstance(arg.type, BlockType)]
     free = {arg.type.name: arg for arg in args if isinstance(arg.type, BlockType) and arg.type.block is None}
-    return Extents(written, free, limit)
+    return Extents(written, free, limit, segment_axes(grid))

@@ -35,12 +35,14 @@ class Scope:
 class Kept:
     """A whole value in memory: the tensor, what subscripts it before the value's axes, and the axes' extents there.
 
-    `view`: the steps from the tensor to what is subscripted.
+    `bases`: where each axis begins there, of a segment's among those of all segments. `view`: the steps from the tensor
+    to what is subscripted.
     """
 
     tensor: Value
     lead: tuple[Value, ...]
     extents: tuple[int | Dim, ...]
+    bases: tuple[int | Dim, ...]
     view: View = ()
 
 
@@ -221,14 +223,14 @@ class Parts:
         """Operands that subscript a kept value's memory, and the access' attributes."""
         operands: list[Value] = list(kept.lead)
         index = [f"${k}" for k in range(len(operands))]
-        for place, extent, there in zip(places, type_.shape, kept.extents, strict=True):
+        for place, extent, there, base in zip(places, type_.shape, kept.extents, kept.bases, strict=True):
             block = self.extents.grid_block(extent)
             if place is not None:
-                text, operand = self.at(place)
+                text, operand = self.at(place.moved(base))
             elif block is not None:
                 text, operand = "$", block
             else:
-                text, operand = ":" if extent == there else f"0:{extent}", None
+                text, operand = ":" if (base, extent) == (0, there) else f"{base}:{dims.add(base, extent)}", None
             index.append(f"{text}{len(operands)}" if operand is not None else text)
             operands += [operand] if operand is not None else []
         return tuple(operands), {"index": tuple(index), **({"view": kept.view} if kept.view else {})}

@@ -33,7 +33,7 @@ class Regions:
     def __init__(self, grid: Op, extents: Extents, prefix: str) -> None:
         self.extents = extents
         self.parts = Parts(extents)
-        self.memory = Memory(grid.regions[0], extents, self.parts, prefix)
+        self.memory = Memory(grid, extents, self.parts, prefix)
         self.walks = Walks(self.parts)
         self.depth: dict[Value, int] = {}
         loaded = {op.operands[0] for op in walk((grid,)) if op.name == "load"}
