@@ -98,6 +98,29 @@ def test_orders_have_the_interpreters_bits(
     )
 
 
+SORTED_IN_TURN = """\
+def k(x: ak.In[ak.f32,T,N,H], o: ak.Out[ak.f32,T,H]):
+    for t in ak.grid(T):
+        v=ak.zeros((t,H),ak.f32)
+        for n in ak.steps(ak.each(N)):
+            v=ak.sort(x[t,n,:]+v,axis=1)
+        o[t,:]=v
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "statics", "sizes"),
+    [
+        (STEPS.format(dtype="i32"), {"G": 300}, {"T": 2, "N": 70}),
+        (SORTED_IN_TURN, {"H": 100}, {"T": 3, "N": 4}),
+    ],
+)
+def test_memory_that_is_cleared_in_a_loop_is_checked_whatever_the_warps(
+    body: str, statics: Sizes, sizes: Sizes, simulator_cache: Path
+) -> None:
+    assert disagreements(body, statics, sizes, ("integers",), 4, simulator_cache) == []
+
+
 def test_the_largest_come_first_equals_by_index_nan_above_all():
     x = np.array([[-0.0, 0.0, np.nan, 3.0, np.inf, 3.0, np.nan]], np.float32)
     values, places = topk("f32", x, 6, 1)

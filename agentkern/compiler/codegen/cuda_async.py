@@ -162,7 +162,7 @@ def _pack_pair(f: Printer, op: Op) -> None:
 def _sort_slots(f: Printer, op: Op) -> None:
     *pointers, thread = map(f.bare, op.operands)
     numbers = f"{op.attrs['width']}, {op.attrs['count']}, {thread}, {op.attrs['threads']}"
-    f.line(f"{f.use(f'ak_sort_slots_{len(pointers)}')}({', '.join(pointers)}, {numbers});", op)
+    f.line(f"{f.use(f'ak_{op.name}_{len(pointers)}')}({', '.join(pointers)}, {numbers});", op)
 
 
 def is_shared(value: Value) -> bool:
@@ -181,5 +181,5 @@ ASYNC_PRINTERS: Mapping[str, Callable[[Printer, Op], None]] = {
     "load_matrix": _matrix, "store_matrix": _matrix, "copy_async": _copy_async,
     "copy_commit": _plain("ak_cp_async_commit"), "copy_wait": _pending("ak_cp_async_wait"),
     "named_barrier": _named("ak_bar_sync"), "named_arrive": _named("ak_bar_arrive"), "elect": _elect,
-    "register_budget": _register_budget, "pack_pair": _pack_pair, "sort_slots": _sort_slots,
+    "register_budget": _register_budget, "pack_pair": _pack_pair, "sort_slots": _sort_slots, "fill_slots": _sort_slots,
 }  # fmt: skip

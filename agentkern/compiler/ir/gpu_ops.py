@@ -162,6 +162,17 @@ _ROWS = (
     _row("if_else", 1, 0, _condition, "one of two regions", 2),
     _row("shuffle_xor", 1, 1, _same_scalar, "the value of the lane whose number differs in `mask`", mask=True),
     _row(
+        "fill_slots",
+        None,
+        0,
+        _sort_slots,
+        "the largest integer in every slot of shared arrays, all threads at once; ends with all of them ready",
+        0,
+        width=True,
+        count=True,
+        threads=True,
+    ),
+    _row(
         "sort_slots",
         None,
         0,

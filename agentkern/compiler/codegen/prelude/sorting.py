@@ -41,10 +41,27 @@ for (int run = 2; run <= width; run <<= 1) {{
 """
 
 
-def _row(name: str, names: tuple[str, ...]) -> PreludeFunction:
+def _filled(names: tuple[str, ...]) -> str:
+    stores = "\n  ".join(f"ak_sts_u64({p} + slot, 0x7fffffffffffffffull);" for p in names)
+    return f"""
+for (int slot = thread; slot < count; slot += threads) {{
+  {stores}
+}}
+__syncthreads();
+"""
+
+
+def _row(name: str, names: tuple[str, ...], body: str, note: str) -> PreludeFunction:
     arrays = ", ".join(f"long long* {p}" for p in names)
-    declaration = f"void {name}({arrays}, int width, int count, int thread, int threads)"
-    return PreludeFunction(declaration, "block", _network(names), _NOTE, _SOURCE, _ACCESSORS)
+    declaration = f"void ak_{name}_{len(names)}({arrays}, int width, int count, int thread, int threads)"
+    return PreludeFunction(declaration, "block", body, note, _SOURCE, _ACCESSORS)
 
 
-SORTING: tuple[PreludeFunction, ...] = (_row("ak_sort_slots_1", ("p",)), _row("ak_sort_slots_2", ("p", "q")))
+SORTING: tuple[PreludeFunction, ...] = tuple(
+    row
+    for names in (("p",), ("p", "q"))
+    for row in (
+        _row("fill_slots", names, _filled(names), "the largest integer in every slot; all threads call it, and meet"),
+        _row("sort_slots", names, _network(names), _NOTE),
+    )
+)

@@ -12,6 +12,9 @@ from agentkern.compiler.passes.lower.memory import owner
 from agentkern.compiler.passes.lower.shared_memory import return_shared
 from agentkern.compiler.passes.lower.takes import borrow_tile
 
+VECTOR = 4  # counters of 32 bits that one access moves
+MOST_WRITTEN_OUT = 64
+
 
 def lower_bincount(function: FunctionLowering, elements: Elements, op: Op) -> None:
     """Clear the counters, meet, count, meet, read them. Sums of integers do not depend on the order."""
@@ -21,11 +24,11 @@ def lower_bincount(function: FunctionLowering, elements: Elements, op: Op) -> No
     layout, after, index = function.layout(op.operands[0]), function.layout(op.result), function.index
     (count,) = result.shape
     assert isinstance(count, int)
-    shared = borrow_tile(function, op, result.dtype, max(count, 1))
-    one = function.registers(result.dtype, 1, "one", 0)
-    _clear(function, shared.pointer, one, count)
+    vectors = -(-max(count, 1) // VECTOR)
+    shared = borrow_tile(function, op, result.dtype, vectors * VECTOR)
+    _clear(function, shared.pointer, function.registers(result.dtype, VECTOR, "zeros", 0), vectors)
     function.barrier()
-    function.set(one, 0, index.constant(1))
+    one = function.registers(result.dtype, 1, "one", 1)
     with (
         function.when(owner(function, layout)),
         function.loop(0, layout.register_count, unroll=True) as register,
@@ -48,11 +51,13 @@ def lower_bincount(function: FunctionLowering, elements: Elements, op: Op) -> No
     function.held[op.result] = array if after.register_count > 1 else function.get(array, 0)
 
 
-def _clear(function: FunctionLowering, pointer: Value, zero: Value, count: int) -> None:
-    """Every thread clears each so many-th counter."""
+def _clear(function: FunctionLowering, pointer: Value, zeros: Value, vectors: int) -> None:
+    """Every thread clears each so many-th vector of counters; few turns are written out, so that all can be checked."""
     index, threads = function.index, function.warps * WARP_LANES
     thread = index.add(index.multiply(function.warp, WARP_LANES), function.lane)
-    with function.loop(0, -(-count // threads), unroll=False, name="turn") as turn:
+    turns = -(-vectors // threads)
+    with function.loop(0, turns, unroll=turns <= MOST_WRITTEN_OUT, name="turn") as turn:
         at = index.add(thread, index.multiply(turn, threads))
-        with function.when(index.compare("lt", at, count) if count % threads else None):
-            function.builder.emit("store_vector", (pointer, index.value(at), zero, index.constant(0)), (), {"count": 1})
+        with function.when(index.compare("lt", at, vectors) if vectors % threads else None):
+            where = index.value(index.multiply(at, VECTOR))
+            function.builder.emit("store_vector", (pointer, where, zeros, index.constant(0)), (), {"count": VECTOR})

@@ -18,7 +18,6 @@ from agentkern.compiler.passes.lower.takes import borrow_tile
 from agentkern.dsl.dtypes import DTYPES
 
 I64 = DTYPES["i64"]
-LARGEST = I64.integer_range[1]
 
 
 def lower_order(function: FunctionLowering, elements: Elements, op: Op) -> None:
@@ -31,7 +30,9 @@ def lower_order(function: FunctionLowering, elements: Elements, op: Op) -> None:
     width = 1 << max(layout.shape[axis] - 1, 0).bit_length()
     count = width * prod(extent for k, extent in enumerate(layout.shape) if k != axis)
     buffers = [borrow_tile(function, op, I64, count) for _ in op.operands]
-    _fill(function, buffers, count)
+    attrs = {"width": width, "count": count, "threads": function.warps * WARP_LANES}
+    operands = (*(buffer.pointer for buffer in buffers), function.index.value(_thread(function)))
+    function.builder.emit("fill_slots", operands, (), attrs)
     for value, buffer in zip(op.operands, buffers, strict=True):
         type_, before = value.type, function.layout(value)
         assert isinstance(type_, TileType)
@@ -44,8 +45,6 @@ def lower_order(function: FunctionLowering, elements: Elements, op: Op) -> None:
             _move(function, "store_vector", (buffer, _slot(function, before, rows, width, register)), array, register)
     function.barrier()
     if width > 1:
-        attrs = {"width": width, "count": count, "threads": function.warps * WARP_LANES}
-        operands = (*(buffer.pointer for buffer in buffers), function.index.value(_thread(function)))
         function.builder.emit("sort_slots", operands, (), attrs)
     after = function.layout(op.result)
     found = function.registers(I64, after.register_count, op.result.name, 0)
@@ -77,20 +76,6 @@ def _slot(
         if extent:
             row = index.add(index.multiply(row, extent), function.coordinate(layout, k, register))
     return index.add(index.multiply(row, width), function.coordinate(layout, rows.index(0), register))
-
-
-def _fill(function: FunctionLowering, buffers: list[SharedArray], count: int) -> None:
-    """The largest integer in every slot."""
-    largest = function.registers(I64, 1, "largest")
-    value = function.builder.value("constant", (), TileType(I64), {"value": LARGEST})
-    function.set(largest, 0, value)
-    threads = function.warps * WARP_LANES
-    with function.loop(0, -(-count // threads), unroll=False, name="turn") as turn:
-        at = function.index.add(_thread(function), function.index.multiply(turn, threads))
-        with function.when(function.index.compare("lt", at, count) if count % threads else None):
-            for buffer in buffers:
-                _move(function, "store_vector", (buffer, at), largest, 0)
-    function.barrier()
 
 
 def _thread(function: FunctionLowering) -> int | Value:
