@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.loop_ops import loop_parts
@@ -195,6 +196,7 @@ def axis_classes(region: Region) -> AxisClasses:
                 for axis in range(len(value.type.shape)):
                     union.find((value, axis))
     _join_equal_relations(relations, union)
+    _join_blocks(blocks, union)
     numbers: dict[Key, int] = {}
     extents: list[int | Dim] = []
     for key in union.order:
@@ -205,6 +207,21 @@ def axis_classes(region: Region) -> AxisClasses:
     of = {key: numbers[union.find(key)] for key in union.order}
     found = {of[block, 0]: block.type for block in blocks if isinstance(block.type, BlockType)}
     return AxisClasses(of, tuple(extents), found, _splits(relations, of, extents))
+
+
+def _join_blocks(blocks: Sequence[Value], union: _Union) -> None:
+    """Join axes as long as a block with it: of constants that nothing ties to what is read."""
+    named: dict[int | Dim, set[Key]] = {}
+    for block in blocks:
+        assert isinstance(block.type, BlockType)
+        named.setdefault(dims.symbol(block.type.name), set()).add(union.find((block, 0)))
+    roots = {root for found in named.values() for root in found}
+    for value, axis in tuple(union.order):
+        extent = value.type.shape[axis] if isinstance(value.type, TileType) else 0
+        found = named.get(extent, ()) if isinstance(extent, Dim) else ()
+        if len(found) == 1 and union.find((value, axis)) not in roots:
+            (root,) = found
+            union.join(root, (value, axis))
 
 
 def _shape_of(keys: tuple[Key, ...]) -> tuple[int | Dim, ...]:

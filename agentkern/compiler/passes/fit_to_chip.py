@@ -13,21 +13,27 @@ from dataclasses import replace
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.ir.core import Kernel, Op, Value, walk
 from agentkern.compiler.ir.types import TensorType, TileType
-from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS
+from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS, grid_classes
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.parallel_axes import parallel_axes
 from agentkern.compiler.passes.place_layouts import place_layouts
-from agentkern.compiler.passes.plan import default_schedule
+from agentkern.compiler.passes.plan import default_schedule, keeps
 from agentkern.compiler.passes.spill.extents import Extents, extents_of
 from agentkern.compiler.passes.spill.regions import Regions
 from agentkern.compiler.passes.stream_rows import stream_rows
 from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.compiler.targets.limits import LIMITS as LIMITS_BY_TARGET
 
 LIMITS = (RESIDENT_ELEMS, 1024, 256, 64, 16, 4, 1)
 """Elements of the longest axis that counts as short, tried in order."""
 
-RESIDENT_VOLUME = 16384
-"""Elements of a value that 16 warps keep in 32 registers each: a grid of smaller ones needs no trial."""
+RESIDENT_VOLUME = 8192
+"""Elements of a value that four warps keep in 64 registers each: a grid of smaller ones needs no trial."""
+
+_MOVES = frozenset("order concat take occurrence".split())
+"""What goes through shared memory whole, as much as there is of it."""
+
+MOST_SHARED_BYTES = max(limits.shared_bytes_per_block_optin for limits in LIMITS_BY_TARGET.values())
 
 
 def _volume(type_: TileType, extents: Extents) -> int:
@@ -47,19 +53,26 @@ def _tiles(grid: Op) -> Iterator[TileType]:
                 yield value.type
 
 
-def _may_fail(grid: Op) -> bool:
+def _may_fail(alone: Kernel, grid: Op) -> bool:
+    """Whether a grid is worth a trial: long values, a schedule that keeps many elements, or many moved at once."""
     extents = extents_of(grid, RESIDENT_ELEMS)
-    return any(_volume(type_, extents) > RESIDENT_VOLUME for type_ in set(_tiles(grid)))
+    largest = max((_volume(type_, extents) for type_ in set(_tiles(grid))), default=0)
+    moves = any(op.name in _MOVES for op in walk((grid,)))
+    if largest > (RESIDENT_VOLUME // 2 if moves else RESIDENT_VOLUME):
+        return True
+    (plan,) = default_schedule(alone, Variant()).grids
+    return not keeps(grid, grid_classes(grid), plan)
 
 
-def _failure(kernel: Kernel) -> UnsupportedError | None:
-    """Why the later passes do not take a kernel; None where they do."""
+def _fits(kernel: Kernel) -> bool:
+    """Whether the later passes take a kernel, and a target has the shared memory that it needs."""
     schedule = default_schedule(kernel, Variant())
     try:
-        lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
-    except UnsupportedError as failure:
-        return failure
-    return None
+        lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
+    except UnsupportedError:
+        return False
+    needed = [op.attrs["shared_bytes"] for op in lowered.body]
+    return all(isinstance(nbytes, int) and nbytes <= MOST_SHARED_BYTES for nbytes in needed)
 
 
 def _spilled(kernel: Kernel, grid: Op, limit: int, number: int) -> Kernel:
@@ -80,18 +93,18 @@ def _free_name(kernel: Kernel) -> str:
 def _fitted(kernel: Kernel, grid: Op, number: int) -> Kernel:
     """The kernel of this one grid, made to fit; as it is where nothing helps, for the later passes to refuse."""
     alone = replace(kernel, body=(grid,))
-    if not _may_fail(grid) or _failure(alone) is None:
+    if not _may_fail(alone, grid) or _fits(alone):
         return alone
     grid = parallel_axes(grid)
     parted = replace(kernel, body=(grid,))
-    if _failure(parted) is None:
+    if _fits(parted):
         return parted
     for limit in LIMITS:
         try:
             spilled = _spilled(kernel, grid, limit, number)
         except UnsupportedError:
             continue
-        if _failure(spilled) is None:
+        if _fits(spilled):
             return spilled
     return alone
 

@@ -270,10 +270,10 @@ def _variations(op: Op, plan: GridSchedule) -> list[GridSchedule]:
     found += [replace(plan, tile=tuple(1 if k in slow else t for k, t in enumerate(plan.tile)))] if slow else []
     found += [replace(plan, chunk=plan.chunk * factor) for factor in (2, 4) if plan.chunk]
     found += [replace(plan, steps=tuple(n for _ in plan.steps)) for n in (1, 3, 16, 256) if plan.steps]
-    return [plan, *(p for p in found[1:] if _keeps(op, classes, p))]
+    return [plan, *(p for p in found[1:] if keeps(op, classes, p))]
 
 
-def _keeps(op: Op, classes: AxisClasses, plan: GridSchedule) -> bool:
+def keeps(op: Op, classes: AxisClasses, plan: GridSchedule) -> bool:
     """Whether a schedule is legal and leaves a thread few enough elements."""
     try:
         _check_grid(op, plan)

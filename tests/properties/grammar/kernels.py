@@ -71,7 +71,8 @@ def random_program(seed: int) -> Program:
 
 def _attempt(rng: random.Random, seed: int) -> Program | None:
     sizes = _sizes(rng)
-    often = (("H", 0.85), ("T", 0.25), ("B", 0.25), ("N", 0.3))
+    # where both are of run-time length, a value over both is long along two axes
+    often = (("H", rng.choice((0.9, 0.9, 0.4))), ("T", 0.25), ("B", 0.25), ("N", 0.3))
     draft = Draft(rng, sizes, {name for name, share in often if rng.random() < share})
     lines: list[str] = []
     add = _mixture(rng)
@@ -146,6 +147,7 @@ def _grid(draft: Draft) -> tuple[str, Scope]:
         lambda: ("for b, t in ak.grid(B, T):", scope((block_b, block_t, whole))),
         lambda: ("for b, t in ak.grid(ak.each(B), T):", scope((block_t, whole), (("b", "B"),))),
         lambda: ("for _ in ak.grid():", scope((long, whole))),
+        lambda: ("for b in ak.grid(B):", scope((block_b, long, whole))),
         lambda: ("for t in ak.grid(ak.each(T)):", scope((whole,), (("t", "T"),))),
         lambda: (
             f"for t, p in ak.grid(T, ak.parts(H, {n_parts})):",

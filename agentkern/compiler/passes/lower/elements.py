@@ -230,7 +230,8 @@ class Elements:
         for axis in range(source.rank):
             if source.shape[axis] != result.shape[axis]:
                 present = function.index.both(present, function.inside(source, layout, axis, register))
-        assert present is not None
+        if present is None:  # the block is whole
+            return element
         scalar = TileType(result.dtype)
         absent = function.builder.value("constant", (), scalar, {"value": op.attrs["value"]})
         return function.builder.value("where", (present, element, absent), scalar, None, op.result.name)

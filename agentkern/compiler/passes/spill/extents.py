@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.dims import Dim, Symbol
 from agentkern.compiler.ir.segments import SegmentAxis, length_name, segment_axes, start_name
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of
 from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.ir.views import accessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +27,16 @@ class Ragged:
 class Extents:
     """`written`: the sizes of blocks by the names of their present extents; `free`: grid blocks of no size by theirs.
 
-    `segments`: the ragged axes of the grid. An axis is long that the run gives any length, a segment too, or of more
-    than `limit` elements; a free block's never is.
+    `segments`: ragged axes of the grid. `pieces`: the extents of tensors' axes by those of pieces that a block reads
+    of them. An axis is long that the run gives any length, a segment too, or of more than `limit` elements; a free
+    block's never is.
     """
 
     written: Mapping[str, int]
     free: Mapping[str, Value]
     limit: int
     segments: tuple[SegmentAxis, ...] = ()
+    pieces: Mapping[int | Dim, int | Dim] = field(default_factory=dict[int | Dim, int | Dim])
 
     def bound(self, extent: int | Dim) -> int | Dim:
         """The extent with every written block whole."""
@@ -64,7 +68,7 @@ class Extents:
             return bound > self.limit
         if self.ragged(bound) is not None:
             return True
-        return not any(name.startswith("%") for name in dims.symbols(bound))
+        return self.free.keys().isdisjoint(dims.symbols(bound))
 
     def long_axes(self, value: Value) -> tuple[int, ...]:
         """The long axes of a tile; none of other values."""
@@ -76,6 +80,23 @@ class Extents:
     def is_exact(self, extent: int | Dim) -> bool:
         """Whether no block that may be clipped is part of an extent."""
         return self.bound(extent) == extent
+
+
+def _names_blocks(extent: Dim) -> bool:
+    return any(name.startswith("%") for name in dims.symbols(extent))
+
+
+def _pieces(grid: Op) -> dict[int | Dim, int | Dim]:
+    """Extents of ranges that name a block's number, with those of the axes that they are ranges of."""
+    found: dict[int | Dim, int | Dim] = {}
+    for op in walk(grid.regions[0].ops):
+        for entry in entries_of(op) if op.name in FIXED_OPERANDS else ():
+            if entry.operand is None and entry.axis is not None and ":" in entry.text[1:]:
+                low, high = (dims.parse(side) for side in entry.text.split(":"))
+                extent = dims.add(high, dims.mul(low, -1))
+                if isinstance(extent, Dim) and _names_blocks(extent):
+                    found[extent] = accessed(op).shape[entry.axis]
+    return found
 
 
 def values_inside(op: Op) -> Iterator[Value]:
@@ -114,4 +135,4 @@ def extents_of(grid: Op, limit: int) -> Extents:
     written |= {b.name: b.block for b in outer if isinstance(b, BlockType) and b.block is not None}
     args = [arg for arg in grid.regions[0].args if isinstance(arg.type, BlockType)]
     free = {arg.type.name: arg for arg in args if isinstance(arg.type, BlockType) and arg.type.block is None}
-    return Extents(written, free, limit, segment_axes(grid))
+    return Extents(written, free, limit, segment_axes(grid), _pieces(grid))

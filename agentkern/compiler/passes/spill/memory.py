@@ -56,7 +56,7 @@ class Memory:
         if block is not None:
             assert isinstance(block.type, BlockType)
             return next((axis.end for axis in self.segments if axis.rows is block), block.type.extent)
-        room = self.extents.bound(extent) if ragged is None else ragged.room
+        room = self.extents.pieces.get(extent, self.extents.bound(extent)) if ragged is None else ragged.room
         if any(name.startswith("%") for name in dims.symbols(room)):
             hint = "write the value to an `ak.Out` tensor, and use it in a second grid"
             raise UnsupportedError("a value as long as a segment says, kept in memory", hint)
