@@ -232,6 +232,29 @@ def k(x: ak.In[ak.f32,N,M], i: ak.In[ak.i32,T,N].values(0,N), o: ak.Out[ak.f32,T
 """,
         [({}, {"T": 3, "N": 5, "M": 3})],
     ),
+    "pieces": (
+        """\
+def k(x: ak.In[ak.f32,N], o: ak.Out[ak.f32,N], s: ak.Out[ak.f32,3]):
+    for p in ak.grid(ak.parts(N, 3)):
+        v = x[p]
+        for k in ak.steps(ak.each(0, 2)):
+            v = v * 0.5 + ak.sum(v, axis=0)
+        o[p] = v
+        s[p.ordinal] = ak.max(v, axis=0)
+""",
+        [({}, {"N": n}) for n in (2, 1000)],
+    ),
+    "constants": (
+        """\
+def k(x: ak.In[ak.i32,B], o: ak.Out[ak.i32,B,N,M], s: ak.Out[ak.i32,B]):
+    for b in ak.grid(B):
+        ones = ak.full((b, N, M), 1, ak.i32)
+        total = ak.sum(ones, axis=(1, 2), keepdims=True)
+        o[b, :, :] = ones * x[b][:, None, None] + total
+        s[b] = ak.sum(ones, axis=(1, 2))
+""",
+        [({}, {"B": 2, "N": 7, "M": 9})],
+    ),
 }
 CASES = [
     pytest.param(body, statics, sizes, id=f"{name}-{'-'.join(f'{k}{v}' for k, v in {**statics, **sizes}.items())}")

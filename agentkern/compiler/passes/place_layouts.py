@@ -207,13 +207,15 @@ class _Placer:
 
     def reduced(self, op: Op, operands: tuple[Value, ...], builder: Builder) -> tuple[Value, ...]:
         """A reduction's operand in a layout whose lanes and warps stay inside the order's partials."""
-        if op.name not in REDUCTIONS or op.name not in ("sum", "prod"):
+        if op.name not in REDUCTIONS:
             return operands
         axes = op.attrs["axes"]
         assert isinstance(axes, tuple)
         axis, type_ = int(axes[0]), _tile(op.operands[0])
-        if not type_.dtype.is_float:
-            return operands
+        if op.name not in ("sum", "prod") or not type_.dtype.is_float:
+            if _steps_by_bits(_layout(operands[0]), axis):
+                return operands
+            return (self.convert(operands[0], operands[0], self.default(op.operands[0], {}), builder),)
         order = sum_order(
             axis == type_.rank - 1, static_extent(self.grid.classes, self.grid.classes.of[op.operands[0], axis])
         )
@@ -333,6 +335,11 @@ def _keeps_elements(source: TileType, result: TileType) -> bool:
 def _same_places(before: Layout, after: Layout) -> bool:
     """Whether a regrouping leaves every register where it is."""
     return before.register_count == after.register_count
+
+
+def _steps_by_bits(layout: Layout, axis: int) -> bool:
+    """Whether lanes and warps along an axis hold runs of index bits, as a tree combines them."""
+    return not any(d.stride & (d.stride - 1) for d in layout.lanes + layout.warps if d.axis == axis)
 
 
 def fits_order(layout: Layout, axis: int, order: SumOrder) -> bool:
