@@ -50,6 +50,10 @@ def test_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
     assert sum(v.outcome == "equal" for v in verdicts) > len(FEW) // 2
 
 
+def test_random_kernels_of_long_values_have_the_interpreters_bits(cache: Path) -> None:
+    _check([random_program(seed, long=True) for seed in range(1000, 1016)], cache)
+
+
 def test_kernels_that_once_failed_hold(cache: Path) -> None:
     _check(KEPT, cache)
 

@@ -60,24 +60,23 @@ RULES: tuple[tuple[Rule, int], ...] = (
 )
 
 
-def random_program(seed: int) -> Program:
-    """The kernel of a seed."""
+def random_program(seed: int, *, long: bool = False) -> Program:
+    """The kernel of a seed; `long` ones have values over two axes of run-time length more often."""
     rng = random.Random(seed)
     while True:
-        program = _attempt(rng, seed)
+        program = _attempt(rng, seed, long=long)
         if program is not None:
             return program
 
 
-def _attempt(rng: random.Random, seed: int) -> Program | None:
+def _attempt(rng: random.Random, seed: int, *, long: bool) -> Program | None:
     sizes = _sizes(rng)
-    # where both are of run-time length, a value over both is long along two axes
-    often = (("H", rng.choice((0.9, 0.9, 0.4))), ("T", 0.25), ("B", 0.25), ("N", 0.3))
+    often = (("H", rng.choice((0.9, 0.9, 0.4)) if long else 0.85), ("T", 0.25), ("B", 0.25), ("N", 0.3))
     draft = Draft(rng, sizes, {name for name, share in often if rng.random() < share})
     lines: list[str] = []
     add = _mixture(rng)
     for _ in range(2 if rng.random() < 0.25 else 1):
-        header, scope = _grid(draft)
+        header, scope = _grid(draft, long=long)
         access.load(scope)
         add(scope, rng.randint(2, 16))
         if store(scope, rng.choice((1, 1, 2, 3))):
@@ -126,11 +125,11 @@ def _mixture(rng: random.Random) -> Callable[[Scope, int], None]:
     return add
 
 
-def _grid(draft: Draft) -> tuple[str, Scope]:
+def _grid(draft: Draft, *, long: bool) -> tuple[str, Scope]:
     """A grid's header and scope."""
     rng, sizes, statics = draft.rng, draft.sizes, draft.statics
     whole = Axis("H", "H", ":", sizes["H"], reducible=True, fixed="H" in statics)
-    long = Axis("T", "T", ":", sizes["T"], reducible=True, fixed="T" in statics)
+    rows = Axis("T", "T", ":", sizes["T"], reducible=True, fixed="T" in statics)
     block_t = Axis("t", "T", "t", sizes["T"], reducible=False, block=True)
     block_h = Axis("h", "H", "h", sizes["H"], reducible=False, block=True)
     piece = Axis("p", "H", "p", sizes["H"], reducible=True, block=True)
@@ -143,11 +142,10 @@ def _grid(draft: Draft) -> tuple[str, Scope]:
         lambda: ("for t in ak.grid(T):", scope((block_t, whole))),
         lambda: _written_grid(draft, block_t, block_h),
         lambda: _written_grid(draft, block_t, block_h),
-        lambda: ("for h in ak.grid(H):", scope((long, block_h))),
+        lambda: ("for h in ak.grid(H):", scope((rows, block_h))),
         lambda: ("for b, t in ak.grid(B, T):", scope((block_b, block_t, whole))),
         lambda: ("for b, t in ak.grid(ak.each(B), T):", scope((block_t, whole), (("b", "B"),))),
-        lambda: ("for _ in ak.grid():", scope((long, whole))),
-        lambda: ("for b in ak.grid(B):", scope((block_b, long, whole))),
+        lambda: ("for _ in ak.grid():", scope((rows, whole))),
         lambda: ("for t in ak.grid(ak.each(T)):", scope((whole,), (("t", "T"),))),
         lambda: (
             f"for t, p in ak.grid(T, ak.parts(H, {n_parts})):",
@@ -155,6 +153,9 @@ def _grid(draft: Draft) -> tuple[str, Scope]:
         ),
         lambda: ("for b, t in ak.grid(ak.each(B), ak.each(T)):", scope((), (("b", "B"), ("t", "T")))),
     )
+    if long:
+        at = len(forms) - 3
+        forms = (*forms[:at], lambda: ("for b in ak.grid(B):", scope((block_b, rows, whole))), *forms[at:])
     header, found = rng.choice(forms)()
     found.runs *= math.prod(sizes[dim] for _, dim in found.lead)
     return header, found
