@@ -18,6 +18,7 @@ from agentkern.runtime.driver import NoDriver
 from agentkern.runtime.launch_arguments import count_bytes
 from agentkern.runtime.launch_blocks import blocks_of
 from agentkern.runtime.scalar_arguments import bind_scalar
+from agentkern.runtime.scratch import scratch_arrays
 from agentkern.runtime.worker import JobFailed, Worker
 
 
@@ -74,9 +75,11 @@ def run_on_gpu(
 ) -> None:
     """Run every launch in order; afterwards the images that can be written hold what the device's memory does.
 
-    `worker` has the jobs of `gpu_job.JOBS`; `images` has one for each tensor parameter, scratch included.
+    `worker` has the jobs of `gpu_job.JOBS`; `images` has one for each tensor parameter; scratch may be left out.
     Errors: NoDriver; GpuRunFailed; AK707 for a scalar that does not fit; AK714 for too many blocks.
     """
+    scratch = scratch_arrays(program.abi, sizes, images)
+    images = {**images, **{name: image_of(array) for name, array in scratch.items()}}
     launches = [
         _plain_launch(launch, images, sizes, scalars) for launch in program.abi.launches if blocks_of(launch, sizes) > 0
     ]

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from agentkern.compiler.abi import Argument, KernelAbi, TensorParam
-from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.reference_formats import STORAGE
 from agentkern.runtime.launch_blocks import blocks_of
 from agentkern.runtime.layouts import laid_out
 from agentkern.runtime.scalar_arguments import bind_scalar
+from agentkern.runtime.scratch import scratch_arrays
 from agentkern.runtime.simulator import (
     Buffer,
     SimulatorModule,
@@ -22,18 +21,6 @@ from agentkern.runtime.simulator import (
 from agentkern.runtime.tensor_map import TensorMap
 
 Scalar = int | float | bool
-
-POISON = 0x5A
-"""What scratch holds before a kernel writes it, byte by byte where an element is one."""
-
-
-def _scratch(abi: KernelAbi, sizes: Mapping[str, int], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Memory for scratch that is not given: the build may have more than the kernel's text."""
-    params = [p for p in abi.params if isinstance(p, TensorParam) and p.access == "scratch" and p.name not in given]
-    numbers = dict(abi.statics) | dict(sizes)
-    return {
-        p.name: np.full([dims.evaluate(e, numbers) for e in p.shape], POISON, STORAGE[p.dtype.name]) for p in params
-    }
 
 
 def simulate(
@@ -50,7 +37,7 @@ def simulate(
     uninitialised until written. Scratch may be left out.
     Errors: AK714 for more blocks than a grid can have.
     """
-    with laid_out(abi, {**_scratch(abi, sizes, tensors), **tensors}, sizes) as placed:
+    with laid_out(abi, {**scratch_arrays(abi, sizes, tensors), **tensors}, sizes) as placed:
         return _run(abi, module, placed, sizes, scalars, options)
 
 
