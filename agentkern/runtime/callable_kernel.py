@@ -67,7 +67,8 @@ class CallableKernel:
 
         Errors: as a call.
         """
-        self._kernel_for(call).launch(call)
+        kernel = self._kernel_for(call)
+        kernel.launch(kernel.with_scratch(call))
 
     @property
     def builds(self) -> int:

@@ -17,7 +17,7 @@ from agentkern.runtime.launch_arguments import PackedLaunch, pack_launches
 from agentkern.runtime.launch_blocks import MAX_BLOCKS
 from agentkern.runtime.tensor_map import MAP_BYTES
 from agentkern.runtime.tensor_view import Device
-from agentkern.runtime.tensors import BoundCall
+from agentkern.runtime.tensors import BoundCall, with_scratch
 
 _lock = threading.Lock()
 _modules: dict[tuple[int, bytes], ctypes.c_void_p] = {}
@@ -45,6 +45,10 @@ class GpuKernel:
                 launch.function: self._driver.function(module, launch.function, launch.shared_bytes)
                 for launch in abi.launches
             }
+
+    def with_scratch(self, call: BoundCall) -> BoundCall:
+        """Return the call with memory for the scratch of this build, which may be more than the kernel's text names."""
+        return with_scratch(call, self._abi)
 
     def launch(self, call: BoundCall, stream: int | None = None) -> None:
         """Run a call on `stream`, the current one of the caller's library when None.

@@ -36,7 +36,7 @@ def kernel_subject(
     def prepare(number: int) -> Prepared:
         given = arguments(number)
         stream = current_stream(kernel.device.index)
-        call = bind_call(signature, (), given, device=kernel.device, stream=stream)
+        call = kernel.with_scratch(bind_call(signature, (), given, device=kernel.device, stream=stream))
         _poison_outputs(call)
         return Prepared(lambda: kernel.launch(call, stream), lambda: check(given, call.outputs))
 

@@ -138,6 +138,8 @@ def bind_call(
 
 def with_scratch(call: BoundCall, abi: KernelAbi) -> BoundCall:
     """Return the call with memory for all scratch of its build: a shape may rest on what the build fixed."""
+    if not any(isinstance(p, TensorParam) and p.access == "scratch" for p in abi.params):
+        return call
     library = _library_of({bound.param.name: bound.view for bound in call.tensors})
     own = tuple(bound for bound in call.tensors if bound.param.access != "scratch")
     params = [p for p in abi.params if isinstance(p, TensorParam) and p.access == "scratch"]

@@ -222,4 +222,13 @@ def no_rows(x: ak.In[ak.f32, T, H], y: ak.Out[ak.i64, T], z: ak.Out[ak.f32, T, H
 """,
         {"T": 0, "H": 31},
     ),
+    Program(
+        "rows that stay on the chip, one behind the other along an axis that does not",
+        """
+def long_concat(x: ak.In[ak.f32, T, H], y: ak.Out[ak.f32, T, 3 * H]):
+    for t in ak.grid(T):
+        y[t, :] = ak.concat((x[t, :], x[t, :], x[t, :]), axis=1)
+""",
+        {"T": 2, "H": 7168},
+    ),
 )

@@ -194,7 +194,11 @@ class Regions:
         type_ = tile(op.result)
 
         def one(places: Places) -> None:
-            there = self.extended(tile(value), type_, places) if axis < 0 else at_offset(places, axis, start)
+            own = tile(value)
+            if axis < 0:
+                there = self.extended(own, type_, places)
+            else:
+                there = at_offset(places, axis, start, own.shape[axis])
             part = self.parts.value(value, places)
             self.walks.store(kept, type_, there, part)
 

@@ -161,8 +161,7 @@ class Walks:
         self.parts.builder.emit("store", (kept.tensor, value, *operands), (), {**attrs, "again": True})
 
 
-def at_offset(places: Places, axis: int, offset: int | Dim) -> Places:
-    """The same part of a longer axis, where it begins at `offset`."""
-    place = places[axis]
-    assert isinstance(place, Place)
+def at_offset(places: Places, axis: int, offset: int | Dim, extent: int | Dim) -> Places:
+    """The same part of a longer axis, where it begins at `offset`; `extent`: the axis as it was, for all of it."""
+    place = places[axis] or Place(None, 0, extent)
     return (*places[:axis], place.moved(offset), *places[axis + 1 :])
