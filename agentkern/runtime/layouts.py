@@ -13,16 +13,25 @@ from numpy.typing import NDArray
 from agentkern.compiler.abi import KernelAbi, TensorParam
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.records import layout_at
+from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.overlap import names_an_element_twice
 
 MOST_ALIGNED = 256
 """Bytes: the most that an annotation may prescribe."""
 
 
 def prescribed(param: TensorParam, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-    """Return the strides, in elements, that every call must bring; None for any."""
+    """Return the strides, in elements, that every call must bring; None for any.
+
+    Errors: AK704 for what is written, where two of its elements would lie in one place.
+    """
     if param.strides is None:
         return None
-    return tuple(dims.evaluate(stride, sizes) for stride in param.strides)
+    strides = tuple(dims.evaluate(stride, sizes) for stride in param.strides)
+    shape = tuple(dims.evaluate(extent, sizes) for extent in param.shape)
+    if param.access != "in" and names_an_element_twice(shape, strides):
+        raise CallError("AK704", name=param.name, got=strides, expected="a place of its own for each element")
+    return strides
 
 
 def granule_of(param: TensorParam, sizes: Mapping[str, int]) -> int:

@@ -6,6 +6,7 @@ bounded: what it cannot decide counts as shared. Source: NumPy, "shares_memory".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,15 +63,15 @@ def same_elements(a: TensorView, b: TensorView) -> bool:
     ) and strides_alike
 
 
-def names_an_element_twice(view: TensorView) -> bool:
+def names_an_element_twice(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether two indices may reach one element.
 
     False for whatever slicing, transposing and padding give: each stride passes all that the smaller ones reach.
     """
-    if view.elements == 0:
+    if 0 in shape:
         return False
     reached = 0
-    for stride, extent in sorted((abs(s), e) for s, e in zip(view.strides, view.shape, strict=True) if e > 1):
+    for stride, extent in sorted((abs(s), e) for s, e in zip(strides, shape, strict=True) if e > 1):
         if stride <= reached:
             return True
         reached += (extent - 1) * stride

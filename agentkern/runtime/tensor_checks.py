@@ -46,7 +46,7 @@ def check_tensor(param: TensorParam, view: TensorView) -> None:
     strides = [stride for stride, extent in zip(view.strides, view.shape, strict=True) if extent > 1]
     if any(stride < 0 for stride in strides):
         raise CallError("AK704", name=name, got=view.strides, expected="none below 0")
-    if written and names_an_element_twice(view):
+    if written and names_an_element_twice(view.shape, view.strides):
         raise CallError("AK704", name=name, got=view.strides, expected="a place of its own for each element")
 
 

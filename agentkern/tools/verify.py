@@ -14,6 +14,7 @@ from agentkern.compiler.ir.core import SizeInfo
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.nvrtc_library import NvrtcMissing
@@ -85,6 +86,8 @@ def verify(
         return _without_verdict(request, (error("AK807", Span(request.path), reason=str(e)),))
     except NoDriver as e:
         return _without_verdict(request, (error("AK806", Span(request.path), reason=str(e)),))
+    except CallError as e:
+        return _without_verdict(request, (e.diagnostic(Span(request.path)),))
     except BuildError as e:
         return _without_verdict(request, (error("AK901", Span(request.path), reason=str(e)),))
     return result.model_copy(update={"kernel_id": first.kernel_id})

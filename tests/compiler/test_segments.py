@@ -48,6 +48,15 @@ def k(x: ak.In[ak.f32,T,N], w: ak.In[ak.f32,M,N], {OFFSETS}, o: ak.Out[ak.f32,T,
 """,
         [*NONE, FEW, MANY, LONG],
     ),
+    "scans_beside_an_axis_of_three": (
+        f"""\
+def k(x: ak.In[ak.f32,T,3], y: ak.In[ak.f32,T,5], {OFFSETS}, o: ak.Out[ak.f32,T,3], p: ak.Out[ak.f32,T,5]):
+    for s in ak.grid(ak.segments(offsets)):
+        o[s,:]=ak.cumsum(x[s,:],axis=0)
+        p[s,:]=ak.cumsum(y[s,:],axis=0,reverse=True)
+""",
+        [FEW, {"T": 300, "M": 3}],
+    ),
     "scans": (
         """\
 def k(x: ak.In[ak.f32,T], y: ak.In[ak.i32,N,T], offsets: ak.In[ak.i64,M+1].offsets(T), o: ak.Out[ak.f32,T],

@@ -231,4 +231,25 @@ def long_concat(x: ak.In[ak.f32, T, H], y: ak.Out[ak.f32, T, 3 * H]):
 """,
         {"T": 2, "H": 7168},
     ),
+    Program(
+        "a tile called as the counter of the loop that clears its registers",
+        """
+def counter_name(x: ak.In[ak.f32, T, 3], y: ak.Out[ak.f32, T, 3]):
+    for t in ak.grid(T):
+        i = x[t, :]
+        y[t, :] = i + ak.sum(i, axis=1, keepdims=True)
+""",
+        {"T": 5},
+    ),
+    Program(
+        "parameters called as words of C++ and as variables of CUDA",
+        """
+def words(threadIdx: ak.In[ak.f32, T, 3], nullptr: ak.Out[ak.f32, T, 3], compl: ak.Out[ak.f32, T]):
+    for t in ak.grid(T):
+        xor = threadIdx[t, :]
+        nullptr[t, :] = xor + 1.0
+        compl[t] = ak.sum(xor, axis=1)
+""",
+        {"T": 5},
+    ),
 )

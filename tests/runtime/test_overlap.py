@@ -57,7 +57,7 @@ def test_range_is_from_the_first_byte_to_past_the_last(a: tuple[TensorView, int]
 def test_element_named_twice_is_never_missed(a: tuple[TensorView, int]):
     places = addresses(*a)
     if len(set(places)) < len(places):
-        assert names_an_element_twice(a[0])
+        assert names_an_element_twice(a[0].shape, a[0].strides)
 
 
 @settings(max_examples=100, deadline=None)
@@ -69,7 +69,7 @@ def test_padded_and_transposed_tensors_name_no_element_twice(
     for axis in order:
         strides[axis] = step
         step *= shape[axis] + padding[axis]
-    assert not names_an_element_twice(view(4096, shape, tuple(strides), 4))
+    assert not names_an_element_twice(shape, tuple(strides))
 
 
 def test_interleaved_columns_are_apart_and_one_column_off_they_are_not():

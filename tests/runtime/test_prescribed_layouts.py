@@ -82,6 +82,13 @@ def test_a_given_output_has_the_prescribed_strides():
     assert bound(PADDED, rows(5, 5, 8), torch.zeros(2, 8)[:, :5]).sizes == {"T": 5}
 
 
+def test_an_output_whose_elements_would_lie_in_one_place_is_refused_given_or_not():
+    meeting = PADDED.replace("strides(ak.align(T, 4), 1)", "strides(T - 1, 1)")
+    assert meeting != PADDED
+    assert code(meeting, rows(5, 5, 8)) == "AK704"
+    assert code(meeting, rows(5, 5, 8), torch.zeros(2, 5)) == "AK704"
+
+
 def test_a_view_of_wider_elements_needs_rows_of_whole_ones():
     x = torch.zeros(64, dtype=torch.bfloat16)
     assert bound(WIDE, x[:24].view(3, 8)[:, :4]).sizes == {"T": 3}

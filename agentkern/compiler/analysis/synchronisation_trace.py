@@ -88,6 +88,11 @@ BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+def is_bool(value: Value) -> bool:
+    """Whether a value is a condition."""
+    return isinstance(value.type, TileType) and value.type.dtype.kind == "bool"
+
+
 class Tracer:
     """Holds every value while one block of one function runs at chosen sizes."""
 
@@ -100,6 +105,7 @@ class Tracer:
         self.block = block
         self.threads: Lanes = np.arange(threads, dtype=np.int64)
         self.values: dict[Value, object] = {}
+        self.may_hold: dict[Value, Any] = {}  # of conditions that are unknown: where their known parts hold
         self.cells: dict[Value, tuple[Mask, dict[int, Number]]] = {}
         self.events: list[Event] = []
 
@@ -128,12 +134,19 @@ class Tracer:
         """An operation of two numbers, unknown if either is."""
         a, b = (self.values.get(v) for v in op.operands)
         if a is None or b is None:
+            if op.name == "and" and is_bool(op.result):
+                self.may_hold[op.result] = np.logical_and(*(self.may(v) for v in op.operands))
             return None
         try:
             result = BINARY[op.name](a, b)
         except (ZeroDivisionError, ValueError, TypeError):
             return None
         return int(result) if isinstance(result, bool | np.bool_) else result
+
+    def may(self, condition: Value) -> Any:
+        """Where a condition may hold: where it does if it is known, else where its known parts do."""
+        known = self.number(condition)
+        return self.may_hold.get(condition, True) if known is None else np.asarray(known) != 0
 
     def number(self, value: Value) -> Number:
         """A value as a number or numbers."""
@@ -181,9 +194,8 @@ def _where(t: Tracer, op: Op, mask: Mask) -> None:
 
 
 def _not(t: Tracer, op: Op, mask: Mask) -> None:
-    a, type_ = t.number(op.operands[0]), op.result.type
-    is_bool = isinstance(type_, TileType) and type_.dtype.kind == "bool"
-    t.values[op.result] = None if a is None else (a == 0 if is_bool else ~a)
+    a = t.number(op.operands[0])
+    t.values[op.result] = None if a is None else (a == 0 if is_bool(op.result) else ~a)
 
 
 def _cast(t: Tracer, op: Op, mask: Mask) -> None:
@@ -260,9 +272,14 @@ def _mbarriers(t: Tracer, op: Op, mask: Mask) -> None:
 
 
 def _if(t: Tracer, op: Op, mask: Mask) -> None:
-    condition = t.number(op.operands[0])
+    condition, may = t.number(op.operands[0]), t.may_hold.get(op.operands[0])
     for region, wanted in zip(op.regions, (True, False), strict=False):
         ops = t.plan.kept[id(region)]
+        if condition is None and may is not None and wanted:
+            inner = mask & may
+            if inner.any():
+                t.run(ops, inner)
+            continue
         if isinstance(condition, np.ndarray):
             inner = mask & ((condition != 0) == wanted)
             if inner.any():

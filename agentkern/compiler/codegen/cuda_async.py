@@ -42,8 +42,10 @@ def _mbarriers(f: Printer, op: Op) -> None:
 def _mbarrier_init(f: Printer, op: Op) -> None:
     barriers = op.operands[0].type
     assert isinstance(barriers, Mbarriers)
-    call = f"{f.use('ak_mbarrier_init')}({f.bare(op.operands[0])} + i, {barriers.arrivals});"
-    f.line(f"for (int i = 0; i < {barriers.count}; ++i) {call}", op)
+    first = f.bare(op.operands[0])
+    i = "i" if first != "i" else "n"
+    call = f"{f.use('ak_mbarrier_init')}({first} + {i}, {barriers.arrivals});"
+    f.line(f"for (int {i} = 0; {i} < {barriers.count}; ++{i}) {call}", op)
 
 
 def _call(function: str) -> Callable[[Printer, Op], None]:

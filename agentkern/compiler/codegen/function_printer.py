@@ -21,14 +21,10 @@ from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.compiler.targets.cuda_names import RESERVED
 from agentkern.dsl.dtypes import DType
 
 _NAME = re.compile(r"\bak_[a-z0-9_]+\b")
-_KEYWORDS = frozenset(
-    "asm auto bool break case char class const continue default delete do double else enum extern false float for goto"
-    " if inline int long max min new operator private register return short signed sizeof static struct switch template"
-    " this true typedef union unsigned using virtual void volatile while thread block lane warp".split()
-) - {"thread", "block", "lane", "warp"}
 INLINE_CHARACTERS = 56
 
 
@@ -43,7 +39,7 @@ class FunctionPrinter:
         self.indent = 1
         self.names: dict[Value, str] = {}
         self.inlined: dict[Value, str] = {}
-        self.taken: set[str] = set(_KEYWORDS)
+        self.taken: set[str] = set(RESERVED)
         self.suffixes: dict[str, int] = {}
         self.functions: set[str] = set()
         self.extra: dict[str, PreludeFunction] = {}
@@ -218,7 +214,8 @@ def _size_argument(f: FunctionPrinter, op: Op) -> None:
 
 def argument_name(name: str) -> str:
     """The parameter that carries a size (`T`) or a stride (`x.stride0`)."""
-    return re.sub(r"\W", "_", name)
+    clean = re.sub(r"\W", "_", name)
+    return f"{clean}_" if clean in RESERVED else clean
 
 
 def _registers(f: FunctionPrinter, op: Op) -> None:
@@ -236,7 +233,8 @@ def _registers(f: FunctionPrinter, op: Op) -> None:
         f.line(f"{name}[0] = {number};", op)
         return
     f.line("#pragma unroll")
-    f.line(f"for (int i = 0; i < {array.count}; ++i) {name}[i] = {number};")
+    i = "i" if name != "i" else "n"
+    f.line(f"for (int {i} = 0; {i} < {array.count}; ++{i}) {name}[{i}] = {number};")
 
 
 def _set(f: FunctionPrinter, op: Op) -> None:

@@ -62,6 +62,8 @@ def _stretch(ops: Sequence[Op], written: set[Value]) -> list[Op]:
             depth[op.result] = waits[op] + (op.name == "load")
     behind_loads = (op for op in waits if op.name == "load" and (waits[op] or _registers(op) <= MOST_REGISTERS))
     loads = sorted(behind_loads, key=lambda op: waits[op])
+    if not any(waits.values()):  # nothing waits for a load's address: the sequence is as good as any
+        return list(ops)
     room = MOST_REGISTERS_AHEAD
     if sum(_registers(op) for op in ops if op.name == "load") > room:
         loads = [op for op in loads if _registers(op) <= MOST_REGISTERS]
