@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+from math import isinf
 from typing import NoReturn
 
 from agentkern.compiler.frontend.element_reads import mentions_element, read_elements
@@ -92,6 +93,9 @@ def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
 def _constant(lw: Lowering, node: ast.expr) -> FrontValue:
     assert isinstance(node, ast.Constant)
     match node.value:
+        case float() as number if isinf(number):
+            text, hint = lw.source.text_of(node), "write `ak.inf` if infinity is meant"
+            lw.fail("AK501", node, value=text, dtype="f64", reason="its magnitude is too large", hint_text=hint)
         case bool() | int() | float():
             return Number(node.value)
         case str():
