@@ -9,7 +9,7 @@
 | fewer than 2^31 elements, but more than 2^31 bytes | test_offsets_in_bytes_may_pass_32_bits |
 | an index out of a product of four sizes, all 32 bits | test_the_last_row_of_a_stack_of_heads_is_its_own |
 | a loaded 32-bit index times a stride wrapped | test_a_narrow_index_reaches_rows_past_32_bits, test_a_narrow_index_writes_rows_past_32_bits |
-| a limit was checked with a product that wrapped | test_a_tile_of_more_than_2_to_the_63_elements_is_refused and its neighbour |
+| a limit was checked with a product that wrapped | test_a_tile_of_more_than_2_to_the_63_elements_is_walked_in_pieces and its neighbour |
 | the search over schedules died at 2^32 elements | test_every_schedule_of_a_very_large_softmax_compiles |
 """
 
@@ -161,13 +161,13 @@ def k(x: ak.In[ak.u8,N], o: ak.Out[ak.i64,1], last: ak.Out[ak.i64,1]):
     assert (o[0], last[0]) == (15, 4294967290 + 4294967298)
 
 
-def test_a_tile_of_more_than_2_to_the_63_elements_is_refused():
+def test_a_tile_of_more_than_2_to_the_63_elements_is_walked_in_pieces():
     body = """\
 def k(o: ak.Out[ak.f32,2147483648,4294967296]):
     for _ in ak.grid():
         o[:,:]=ak.zeros((2147483648,4294967296),ak.f32)
 """
-    assert codes(body) == ["AK610"]
+    assert codes(body) == []
 
 
 def test_a_row_of_a_tensor_of_more_than_2_to_the_63_elements_is_placed_exactly():

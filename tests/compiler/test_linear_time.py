@@ -67,7 +67,7 @@ def test_five_thousand_operations_cost_microseconds_each() -> None:
         costs[step.name] = microseconds(lambda step=step, before=before: step.run(before, context))
         kernel = step.run(kernel, context)
     costs["cuda"] = microseconds(lambda: print_cuda(kernel, 90))
-    slowest = costs.pop("place_layouts")
+    slowest = max(costs.pop("place_layouts"), costs.pop("fit_to_chip"))  # which may place a grid to see that it fits
     assert max(costs.values()) < MICROSECONDS, costs
     assert slowest < SLOWEST_MICROSECONDS
 

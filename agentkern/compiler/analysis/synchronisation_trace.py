@@ -317,7 +317,8 @@ def _for(t: Tracer, op: Op, mask: Mask) -> None:
 def _few_turns(t: Tracer, op: Op, mask: Mask, turns: range) -> None:
     """The first two turns and the last: what others would do to one another, these do."""
     region = op.regions[0]
-    chosen = turns[:1] if id(op) in t.plan.once else turns if len(turns) < 4 else (*turns[:2], turns[-1])
+    is_short = not turns[3:]  # `len` of more than 2**63 turns is an error
+    chosen = turns[:1] if id(op) in t.plan.once else turns if is_short else (*turns[:2], turns[-1])
     for turn in chosen:
         t.values[region.args[0]] = turn
         t.run(t.plan.kept[id(region)], mask)

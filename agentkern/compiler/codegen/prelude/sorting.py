@@ -54,7 +54,8 @@ __syncthreads();
 def _row(name: str, names: tuple[str, ...], body: str, note: str) -> PreludeFunction:
     arrays = ", ".join(f"long long* {p}" for p in names)
     declaration = f"void ak_{name}_{len(names)}({arrays}, int width, int count, int thread, int threads)"
-    return PreludeFunction(declaration, "block", body, note, _SOURCE, _ACCESSORS)
+    used = tuple(name for name in _ACCESSORS if name in body)
+    return PreludeFunction(declaration, "block", body, note, _SOURCE, used)
 
 
 SORTING: tuple[PreludeFunction, ...] = tuple(
