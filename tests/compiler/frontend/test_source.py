@@ -34,7 +34,7 @@ BROKEN = {
     "deep attribute": (sized("x" + ".a" * 3000), "AK104"),
     "huge integer": (sized("x[t] * 0x" + "f" * 5000), "AK501"),
     "huge decimal": (sized("x[t] * 1" + "0" * 5000), "AK101"),
-    "huge float": (sized("x[t] * 1e400"), None),
+    "huge float": (sized("x[t] * 1e400"), "AK501"),
     "huge power": (sized("x[t] * 9**9**9"), "AK504"),
     "huge shift": (sized("x[t] * (1 << 10**9)"), "AK504"),
 }
