@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -55,8 +56,19 @@ class Built:
     text: str
 
 
+def commit() -> str:
+    """The commit of the source, marked where the compiler or the corpus differ from it."""
+
+    def git(*arguments: str) -> str:
+        found = subprocess.run(("git", *arguments), cwd=CORPUS.parent, capture_output=True, text=True, check=False)
+        return found.stdout.strip()
+
+    dirty = "-dirty" if git("status", "--porcelain", "--", "agentkern", "corpus") else ""
+    return (git("rev-parse", "--short=12", "HEAD") or "unknown") + dirty
+
+
 def write_pack(folder: Path, kernels: Iterable[Built], extra: Mapping[str, Any]) -> None:
-    """Write cubins, texts and their table; `extra` goes into the table as it is."""
+    """Write cubins, texts and their table with the commit; `extra` goes into the table as it is."""
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for built in kernels:
@@ -65,7 +77,7 @@ def write_pack(folder: Path, kernels: Iterable[Built], extra: Mapping[str, Any])
         file.with_suffix(".cu").write_text(built.text)
         row = {name: getattr(packed, name) for name in PackedKernel.__slots__ if name != "abi"}
         rows.append({**row, "abi": abi_to_json(packed.abi)})
-    (folder / "pack.json").write_text(json.dumps({"kernels": rows, **extra}))
+    (folder / "pack.json").write_text(json.dumps({"kernels": rows, "commit": commit(), **extra}))
 
 
 def read_pack(folder: Path) -> tuple[list[PackedKernel], dict[str, Any]]:

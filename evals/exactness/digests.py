@@ -204,7 +204,7 @@ def check(folder: Path, result: Path, device: str) -> int:
         "verdict": "wrong" if failures else "bit_exact",
         **counts,
         "failed_runs": len(failures),
-        **{name: table[name] for name in ("order_version", "seed", "target")},
+        **{name: table[name] for name in ("commit", "order_version", "seed", "target")},
         **machine,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "seconds": round(time.time() - started, 1),

@@ -160,7 +160,7 @@ def check(folder: Path, result: Path, device: str) -> int:
         "verdict": "wrong" if failures else "bit_exact",
         "kernels": len(table["cases"]),
         "failed": len(failures),
-        **{name: table[name] for name in ("order_version", "target")},
+        **{name: table[name] for name in ("commit", "order_version", "target")},
         **machine,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "seconds": round(time.time() - started, 1),

@@ -35,7 +35,7 @@ from agentkern.tools import api
 from agentkern.tools.inputs import generate_all
 from agentkern.tools.verify_model import concrete
 from agentkern.tools.verify_simulator import abi_signature
-from evals.perf.row_kernels import commit
+from evals.kernel_packs import commit
 from evals.product_builds import compile_stage_text
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from agentkern.runtime.timing import Budget, SubjectTiming, measure, speedup
-from evals.kernel_packs import PackedKernel, read_pack, write_pack
-from evals.perf.row_kernels import commit
+from evals.kernel_packs import PackedKernel, commit, read_pack, write_pack
 
 SHAPES: tuple[tuple[int, int, int], ...] = ((4096, 4096, 4096), (8192, 8192, 8192), (4000, 4104, 1000))
 GOAL = 0.95

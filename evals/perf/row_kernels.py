@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,7 +33,6 @@ from agentkern.runtime.timing import (
     speedup,
 )
 from evals.kernel_packs import (
-    CORPUS,
     ENTRIES,
     Built,
     PackedKernel,
@@ -63,15 +61,6 @@ def statics_of(kernel: str, sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: sizes[name] for name in ENTRIES[kernel].dims}
 
 
-def commit() -> str:
-    def git(*arguments: str) -> str:
-        found = subprocess.run(("git", *arguments), cwd=CORPUS.parent, capture_output=True, text=True, check=False)
-        return found.stdout.strip()
-
-    dirty = "-dirty" if git("status", "--porcelain", "--", "agentkern", "corpus") else ""
-    return (git("rev-parse", "--short=12", "HEAD") or "unknown") + dirty
-
-
 def build(folder: Path, target: str, schedules: int) -> None:
     made: list[Built] = []
     work, promises = {}, {}
@@ -82,7 +71,7 @@ def build(folder: Path, target: str, schedules: int) -> None:
                 made += _built(kernel, tile, sizes, target, schedules)
             work[case] = _work(tile, sizes)
             promises[case] = promises_to_json(tile.attrs.get("promises", ()))
-    write_pack(folder, made, {"work": work, "promises": promises, "commit": commit(), "target": target})
+    write_pack(folder, made, {"work": work, "promises": promises, "target": target})
 
 
 def _built(kernel: str, tile: Kernel, sizes: Mapping[str, int], target: str, schedules: int) -> tuple[Built, ...]:

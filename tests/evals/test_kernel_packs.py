@@ -16,6 +16,7 @@ from evals.kernel_packs import (
     PackedKernel,
     abi_from_json,
     abi_to_json,
+    commit,
     cubin_name,
     promises_from_json,
     promises_to_json,
@@ -45,7 +46,7 @@ def test_a_pack_reads_back_with_cubins_texts_and_what_came_along(tmp_path: Path)
     assert rows == [packed]
     assert rows[0].cubin(tmp_path) == b"code"
     assert rows[0].text(tmp_path) == "text"
-    assert extra == {"cases": [1]}
+    assert extra == {"commit": commit(), "cases": [1]}
 
 
 def test_a_benchmark_report_prints_one_line_a_kernel_and_shape() -> None:
