@@ -29,6 +29,11 @@ LAYERS = (
     "agentkern.compiler.driver",
     "agentkern.runtime",
     "agentkern.tools",
+    "agentkern.evals",
+    "agentkern.tools.server",
+    "agentkern.tools.api",
+    "agentkern.tools.commands",
+    "agentkern.tools.cli",
     "agentkern.__main__",
 )
 # What may not be reached although it lies below.
@@ -66,5 +71,5 @@ def test_an_upward_import_inside_a_function_is_seen():
     text = "def f():\n    from agentkern.tools import api\n"
     module = Module("agentkern.compiler.ir.bad", modules()[0].path, text, ast.parse(text))
     assert violations(module) == [
-        "agentkern.compiler.ir.bad:2 (agentkern.compiler.ir) imports agentkern.tools.api (agentkern.tools)"
+        "agentkern.compiler.ir.bad:2 (agentkern.compiler.ir) imports agentkern.tools.api (agentkern.tools.api)"
     ]
