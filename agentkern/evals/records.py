@@ -95,7 +95,7 @@ class Usage(Record):
 
 
 class Sample(Record):
-    """One attempt of one model at one task in one arm. `limit`: which one ended it; `error`: what of ours went wrong."""
+    """One attempt of one model at one task in one arm. `limit`: which one ended it; `error`: what of ours failed."""
 
     id: str
     task: str
