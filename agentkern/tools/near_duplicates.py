@@ -192,7 +192,8 @@ def _label(op: Op) -> Label:
     name = _TURNED.get(op.name, op.name)
     if op.name in ("constant", "size"):
         value = op.attrs.get("value")
-        return ("constant", float(value)) if _is_plain(value) else ("number",)
+        is_plain = isinstance(value, int | float) and value in _PLAIN_NUMBERS
+        return ("constant", float(value)) if is_plain else ("number",)
     if op.name == "cast":
         return ("cast", _kind(_dtype(op.result)), op.attrs.get("rounding"))
     attrs = tuple(
@@ -203,16 +204,12 @@ def _label(op: Op) -> Label:
     return (name, attrs, _subscript(op) if op.name in FIXED_OPERANDS else ())
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, int | float) and value in _PLAIN_NUMBERS
-
-
 def _from_the_end(op: Op, axes: object) -> tuple[int, ...]:
     """Axes as numbers from the last one: a row is a row, whatever stands before it."""
     given = axes if isinstance(axes, tuple) else (axes,)
     type_ = (op.operands or op.results)[0].type
     assert isinstance(type_, TileType)
-    return tuple(int(axis) - type_.rank for axis in given)
+    return tuple(axis - type_.rank for axis in given if isinstance(axis, int))
 
 
 def _subscript(op: Op) -> Label:
