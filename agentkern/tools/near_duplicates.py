@@ -192,8 +192,9 @@ def _label(op: Op) -> Label:
     name = _TURNED.get(op.name, op.name)
     if op.name in ("constant", "size"):
         value = op.attrs.get("value")
-        is_plain = isinstance(value, int | float) and value in _PLAIN_NUMBERS
-        return ("constant", float(value)) if is_plain else ("number",)
+        if isinstance(value, int | float) and value in _PLAIN_NUMBERS:
+            return ("constant", float(value))
+        return ("number",)
     if op.name == "cast":
         return ("cast", _kind(_dtype(op.result)), op.attrs.get("rounding"))
     attrs = tuple(
