@@ -21,6 +21,7 @@ from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
 from agentkern.runtime.worker import Worker
 from agentkern.tools.progress import Report, silent
+from agentkern.tools.reference_process import ReferenceFailure
 from agentkern.tools.requests import Device, KernelRequest, Numerics, Target, Value
 from agentkern.tools.results import CheckRecord, VerifyResult, diagnostic_record
 from agentkern.tools.sources import UsageError, usage_error
@@ -28,7 +29,7 @@ from agentkern.tools.verify_criterion import Criterion, CriterionError, criterio
 from agentkern.tools.verify_device import DeviceExecutor
 from agentkern.tools.verify_model import BuildError, Executor
 from agentkern.tools.verify_program import CompiledProgram, program_of
-from agentkern.tools.verify_reference import Reference, ReferenceFailure, parse_reference
+from agentkern.tools.verify_reference import Reference, parse_reference
 from agentkern.tools.verify_run import NAMES, VerifyOptions, make_subject, run_checks
 from agentkern.tools.verify_simulator import SimulatorExecutor
 

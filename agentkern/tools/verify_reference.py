@@ -8,29 +8,29 @@ after it, where there is one, gives the outputs in float64, against which both e
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Protocol
 
 from agentkern.compiler.abi import TensorParam
-from agentkern.compiler.ir.reference_casts import cast
-from agentkern.compiler.ir.reference_formats import STORAGE, Raw, decode
+from agentkern.tools.reference_process import (
+    ReferenceFailure,
+    ReferenceRequest,
+    read_answer,
+    start_worker,
+    wait_for,
+    write_request,
+)
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_agreement import Answer, agreement, violation
-from agentkern.tools.verify_buffers import initial
 from agentkern.tools.verify_cases import other_scalars
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_executors import run_interpreter
-from agentkern.tools.verify_model import Arrays, Case, Program, Signature, signature_of
+from agentkern.tools.verify_model import Arrays, Case, Program, signature_of
 from agentkern.tools.verify_subject import (
     Outcome,
     Subject,
@@ -42,14 +42,6 @@ from agentkern.tools.verify_subject import (
     passed,
     try_controls,
 )
-
-WORKER = Path(__file__).with_name("verify_reference_worker.py")
-TIME_LIMIT_S = 300.0
-ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
-
-
-class ReferenceFailure(RuntimeError):
-    """The reference could not be called, raised, or returned something else than the outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +103,11 @@ class PendingReference:
 
     def answers(self, subject: Subject) -> dict[str, Answer]:
         """Wait and return the reference's answers by the case's name. Errors: ReferenceFailure."""
-        _wait(self.worker, self.folder)
+        wait_for(self.worker, self.folder)
         params = subject.signature.outputs
+        shapes = [{name: raw.shape for name, raw in subject.oracle(case.call).items()} for case in self.cases]
         numbered = enumerate(self.cases)
-        return {case.name: _read_answer(self.folder, k, params, subject.oracle(case.call)) for k, case in numbered}
+        return {case.name: read_answer(self.folder, k, params, shapes[k]) for k, case in numbered}
 
     def close(self) -> None:
         """End the worker if it still runs, and remove its files."""
@@ -145,81 +138,20 @@ def start_reference(
         return KernelReference(reference, cases)
     folder = Path(tempfile.mkdtemp(prefix="agentkern-reference-"))
     _write_request(reference, subject, cases, folder)
-    return PendingReference(folder, _start_worker(folder), cases)
+    return PendingReference(folder, start_worker(folder), cases)
 
 
 def _write_request(reference: Reference, subject: Subject, cases: Sequence[Case], folder: Path) -> None:
-    dtypes = {p.name: p.dtype.name for p in subject.signature.inputs}
-    partial = _partial_outputs(subject.signature)
-    request = {
-        "file": str(reference.path.resolve()),
-        "function": reference.function,
-        "outputs": [p.name for p in subject.signature.outputs],
-        "lists": {listed.name: listed.entries for listed in subject.signature.lists},
-        "partial": {p.name: p.dtype.name for p in partial},
-        "cases": [
-            {"tensors": dtypes, "sizes": dict(case.call.sizes), "scalars": dict(case.call.scalars)} for case in cases
-        ],
-    }
-    (folder / "request.json").write_text(json.dumps(request))
-    for number, case in enumerate(cases):
-        arrays: dict[str, Any] = dict(case.call.tensors) | {p.name: initial(p, case.call, 0) for p in partial}
-        np.savez(folder / f"{number}.npz", **arrays)
-
-
-def _partial_outputs(signature: Signature) -> tuple[TensorParam, ...]:
-    return tuple(p for p in signature.outputs if p.access == "out" and p not in signature.filled)
-
-
-def _start_worker(folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", str(WORKER), str(folder)],
-        env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+    signature = subject.signature
+    request = ReferenceRequest(
+        reference.path,
+        reference.function,
+        inputs={p.name: p.dtype.name for p in signature.inputs},
+        outputs=tuple(p.name for p in signature.outputs),
+        partial=tuple(p for p in signature.outputs if p.access == "out" and p not in signature.filled),
+        lists={listed.name: listed.entries for listed in signature.lists},
     )
-
-
-def _wait(worker: subprocess.Popen[bytes], folder: Path) -> None:
-    try:
-        _, errors = worker.communicate(timeout=TIME_LIMIT_S)
-    except subprocess.TimeoutExpired as e:
-        raise ReferenceFailure(f"the reference took longer than {TIME_LIMIT_S:.0f} s") from e
-    if worker.returncode == 0:
-        return
-    message = folder / "error.txt"
-    if message.is_file():
-        raise ReferenceFailure(f"the reference raised {message.read_text(encoding='utf-8')[:500]}")
-    last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-    raise ReferenceFailure(f"the reference's process ended with {worker.returncode}: {last[0][:500]}")
-
-
-def _read_answer(folder: Path, number: int, params: Sequence[TensorParam], shapes: Arrays) -> Answer:
-    answer_file = folder / f"{number}.out.npz"
-    if not answer_file.is_file():
-        raise ReferenceFailure("the reference ended its process before it had answered every case")
-    outputs = _read(answer_file)
-    exact_file = folder / f"{number}.f64.npz"
-    exact = _read(exact_file) if exact_file.is_file() else None
-    found: dict[str, Raw] = {}
-    for param in params:
-        dtype, raw = outputs[param.name]
-        want = shapes[param.name].shape
-        if raw.shape != want:
-            raise ReferenceFailure(f"the reference's `{param.name}` has shape {list(raw.shape)}, not {list(want)}")
-        found[param.name] = cast(dtype, param.dtype.name, raw.astype(STORAGE[dtype], copy=False))
-    wide = (
-        None if exact is None else {name: decode(dtype, raw).astype(np.float64) for name, (dtype, raw) in exact.items()}
-    )
-    return Answer(found, wide)
-
-
-def _read(path: Path) -> dict[str, tuple[str, Raw]]:
-    with np.load(path, allow_pickle=False) as stored:
-        named = [(key.rpartition(":"), stored[key]) for key in stored.files]
-    return {name: (dtype, raw) for (name, _, dtype), raw in named}
+    write_request(request, [case.call for case in cases], folder)
 
 
 def check_reference(subject: Subject, pending: Answers | None, criterion: Criterion) -> Outcome:

@@ -15,12 +15,13 @@ from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.tools.inputs import generate
+from agentkern.tools.reference_process import ReferenceFailure
 from agentkern.tools.results import VerifyResult
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
 from agentkern.tools.verify_executors import InterpreterExecutor
 from agentkern.tools.verify_model import Case
-from agentkern.tools.verify_reference import Reference, ReferenceFailure, check_reference, parse_reference
+from agentkern.tools.verify_reference import Reference, check_reference, parse_reference
 from agentkern.tools.verify_reference_worker import TORCH, call, from_torch, named_outputs, to_torch
 from agentkern.tools.verify_run import VerifyOptions, make_subject, run_checks
 from agentkern.tools.verify_subject import Outcome, Subject

@@ -1,0 +1,169 @@
+"""Read tasks from their folders, strictly: what is unknown, missing or does not fit is named with its file and key.
+
+A folder holds task.toml, reference.py and, where the solution is kept out of the corpus, solution.py. All of it is text
+here: no code of a task is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from agentkern.evals.task_fields import read_body, read_criterion, read_sizes, read_tensors
+from agentkern.evals.task_model import Shapes, Solution, Task, TaskCriterion, TaskError
+from agentkern.evals.task_table import Table
+from agentkern.tools.corpus_entry import CorpusError, default_corpus
+
+__all__ = ["Task", "TaskError", "default_tasks", "read_task", "read_tasks", "suite_digest"]
+
+KEYS = (
+    "name",
+    "family",
+    "level",
+    "text",
+    "features",
+    "blocked_by",
+    "origin",
+    "solution",
+    "sizes",
+    "settings",
+    "tensors",
+    "scalars",
+    "kinds",
+    "criterion",
+    "shapes",
+    "roofline",
+    "baselines",
+)
+LEVELS = (1, 2, 3, 4)
+
+
+def default_tasks() -> Path:
+    """Return the tasks that come with the package's source, or else those of the current folder. Errors: TaskError."""
+    installed = Path(__file__).resolve().parents[2] / "evals" / "tasks"
+    for folder in (installed, Path(sys.prefix) / "share" / "agentkern" / "tasks", Path.cwd() / "evals" / "tasks"):
+        if folder.is_dir():
+            return folder
+    raise TaskError(f"there are no tasks at `{installed}`; run inside a checkout of agentkern")
+
+
+def read_tasks(folder: Path | None = None) -> tuple[Task, ...]:
+    """Return every task of a folder, by level and name. Errors: TaskError for the first folder that is not one."""
+    root = folder or default_tasks()
+    found = [
+        read_task(child) for child in sorted(root.iterdir()) if child.is_dir() and not child.name.startswith((".", "_"))
+    ]
+    if not found:
+        raise TaskError(f"there are no tasks in `{root}`")
+    return tuple(sorted(found, key=lambda task: (task.level, task.name)))
+
+
+def suite_digest(tasks: Iterable[Task]) -> str:
+    """Return the digest of tasks' names and files, whatever their order."""
+    lines = sorted(f"{task.name} {task.digest}" for task in tasks)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def read_task(folder: Path) -> Task:
+    """Return the task of a folder. Errors: TaskError."""
+    table = _load(folder / "task.toml")
+    table.only(KEYS)
+    name = table.text("name")
+    if name != folder.name:
+        table.refuse("name", f"`{name}` is not the folder's, `{folder.name}`")
+    level = table.integer("level")
+    if level not in LEVELS:
+        table.refuse("level", f"is 1, 2, 3 or 4, not {level}")
+    blocked_by = table.text("blocked_by", "")
+    sizes = read_sizes(table)
+    tensors = read_tensors(table, sizes, is_blocked=bool(blocked_by))
+    functions = _functions(folder / "reference.py", is_needed=not blocked_by)
+    criterion = TaskCriterion({})
+    if "criterion" in table or not blocked_by:
+        criterion = read_criterion(table.table("criterion"), tensors, functions)
+    task = Task(
+        name=name,
+        family=table.text("family"),
+        level=level,
+        text=table.text("text"),
+        features=table.texts("features"),
+        folder=folder,
+        digest=_digest(folder),
+        blocked_by=blocked_by,
+        origin=table.text("origin", ""),
+        solution=_read_solution(table, blocked_by),
+        sizes=sizes,
+        tensors=tensors,
+        criterion=criterion,
+        shapes=Shapes(),
+    )
+    return read_body(table, task, functions)
+
+
+def _load(file: Path) -> Table:
+    try:
+        return Table(file, "", tomllib.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError as e:
+        raise TaskError(f"{file}: there is no such file") from e
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise TaskError(f"{file}: {e}") from e
+
+
+def _digest(folder: Path) -> str:
+    found = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        data = file.read_bytes()
+        found.update(f"{file.relative_to(folder).as_posix()} {len(data)}\n".encode() + data)
+    return found.hexdigest()[:16]
+
+
+def _functions(file: Path, *, is_needed: bool) -> tuple[str, ...]:
+    """Return the functions of a Python file without running it."""
+    if not file.is_file():
+        if is_needed:
+            raise TaskError(f"{file}: there is no such file; it holds the function `reference`")
+        return ()
+    found = tuple(node.name for node in _parse(file).body if isinstance(node, ast.FunctionDef))
+    if is_needed and "reference" not in found:
+        raise TaskError(f"{file}: there is no function `reference` in it")
+    return found
+
+
+def _parse(file: Path) -> ast.Module:
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError) as e:
+        raise TaskError(f"{file}: {e}") from e
+
+
+def _read_solution(table: Table, blocked_by: str) -> Solution | None:
+    if blocked_by:
+        if table.text("solution", ""):
+            table.refuse("solution", "a task that is blocked has none")
+        return None
+    text = table.text("solution")
+    place, _, kernel = text.rpartition(":")
+    folder, entry = table.file.parent, ""
+    file = folder / "solution.py"
+    if place.startswith("corpus:"):
+        entry = place.removeprefix("corpus:")
+        file = _corpus(table) / entry / "kernel.py"
+    elif place != "solution.py":
+        table.refuse("solution", f"`{text}` is neither `corpus:FAMILY/ENTRY:KERNEL` nor `solution.py:KERNEL`")
+    if not file.is_file():
+        table.refuse("solution", f"there is no file `{file}`")
+    kernels = [node.name for node in _parse(file).body if isinstance(node, ast.FunctionDef) and node.decorator_list]
+    if kernel not in kernels:
+        table.refuse("solution", f"`{file.name}` has no kernel `{kernel}`; it has {', '.join(kernels)}")
+    return Solution(file, kernel, entry)
+
+
+def _corpus(table: Table) -> Path:
+    try:
+        return default_corpus()
+    except CorpusError as e:
+        table.refuse("solution", str(e))
