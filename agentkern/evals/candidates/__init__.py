@@ -1,0 +1,1 @@
+"""What can be handed in, by language: one protocol, one module a language."""
