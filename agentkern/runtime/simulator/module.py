@@ -46,7 +46,7 @@ from agentkern.runtime.simulator.toolchain import build_shared_object, machine_f
 _SHIM = Path(__file__).parent / "shim"
 _SHIM_PARTS = ("abi.h", "threads.h", "memory.h", "arithmetic.h", "instructions.h", "entry.h")
 _HOPPER_PARTS = ("hopper_abi.h", "hopper.h")
-_FLAGS = (
+HOST_FLAGS = (
     "-std=c++17",
     "-O1",
     "-w",
@@ -180,12 +180,12 @@ def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
     """
     kernels, code = kernel_names(cu_text), _code_of(cu_text)
     asynchronous = uses_asynchronous(code)
-    shim = _shim_text(_SHIM_PARTS)
+    shim = shim_text(_SHIM_PARTS)
     if asynchronous:
-        shim += _shim_text(_HOPPER_PARTS) + f'#line 1 "families"\n{family_definitions(code)}'
+        shim += shim_text(_HOPPER_PARTS) + f'#line 1 "families"\n{family_definitions(code)}'
     entries = "\n".join(f"AK_SIM_ENTRY({name})" for name in kernels)
     source = f'{shim}#line 1 "kernel.cu"\n{cu_text}\n#line 1 "entries"\nAK_SIM_MODULE\n{entries}\n'
-    path = build_shared_object(source, (*_FLAGS, *machine_flags()), (), cache_dir / "simulator")
+    path = build_shared_object(source, (*HOST_FLAGS, *machine_flags()), (), cache_dir / "simulator")
     attributes = {name: launch_attributes(code, name) for name in kernels}
     engine = load_engine(cache_dir / "simulator", asynchronous=asynchronous)
     return SimulatorModule(ctypes.CDLL(str(path)), engine, attributes, asynchronous)
@@ -201,7 +201,8 @@ def _code_of(cu_text: str) -> str:
 
 
 @functools.cache
-def _shim_text(parts: tuple[str, ...]) -> str:
+def shim_text(parts: tuple[str, ...]) -> str:
+    """Return files of the shim, one after another, for a text that is built otherwise than by `build`."""
     return "".join(f'#line 1 "shim/{part}"\n' + (_SHIM / part).read_text() for part in parts)
 
 
