@@ -10,7 +10,7 @@ import numpy as np
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_formats import FLOATS, decode
 from agentkern.tools.results import Mismatch
-from agentkern.tools.verify_compare import describe, ulp_distances
+from agentkern.tools.verify_compare import as_bits, describe, ulp_distances
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import Arrays
 
@@ -67,15 +67,28 @@ def _error_ratio(params: Sequence[TensorParam], got: Arrays, answer: Answer) -> 
 
 
 def violation(params: Sequence[TensorParam], got: Arrays, answer: Answer, criterion: Criterion) -> Mismatch | None:
-    """Return the worst element if the criterion does not hold."""
+    """Return the worst element if the criterion does not hold; where it is bit_exact, the first with other bits."""
+    if criterion.kind == "bit_exact":
+        return _first_other(params, got, answer.outputs)
     near = agreement(params, got, answer)
-    most_ulp = 0.0 if criterion.kind == "bit_exact" else criterion.max_ulp
     holds = (
-        (most_ulp is None or near.max_ulp <= most_ulp)
+        (criterion.max_ulp is None or near.max_ulp <= criterion.max_ulp)
         and near.equal_share >= (criterion.min_equal_share or 0.0)
         and _ratio_holds(near.error_ratio, criterion.max_error_ratio)
     )
     return None if holds else _worst(params, got, answer.outputs)
+
+
+def _first_other(params: Sequence[TensorParam], got: Arrays, want: Arrays) -> Mismatch | None:
+    """Return the first element whose bits are others; any NaN is as good as another, and a zero has its sign."""
+    for param in params:
+        one, other = got[param.name], want[param.name]
+        is_same = as_bits(one) == as_bits(other)
+        if param.dtype.name in FLOATS:
+            is_same |= np.isnan(decode(param.dtype.name, one)) & np.isnan(decode(param.dtype.name, other))
+        if not is_same.all():
+            return describe(param, got, want, int(np.argmin(is_same)))
+    return None
 
 
 def _ratio_holds(ratio: float | None, limit: float | None) -> bool:

@@ -255,3 +255,13 @@ def test_the_criterion_beside_a_reference_is_that_of_its_meta_toml(tmp_path: Pat
     found = criterion_beside(CORPUS / "norm" / "rms_norm" / "reference.py")
     assert found == Criterion("bound", max_ulp=1, min_equal_share=0.999)
     assert criterion_beside(tmp_path / "reference.py") is None
+
+
+def test_bit_exact_takes_any_nan_but_only_the_right_zero():
+    param = TensorParam("out", DTYPES["f32"], (3,), "out")
+    want = Answer({"out": np.asarray([0.0, np.nan, 1.0], np.float32)}, None)
+    other_nan = np.asarray([0, 0xFFC00001, 0x3F800000], np.uint32).view(np.float32)
+    assert violation((param,), {"out": other_nan}, want, Criterion()) is None
+    found = violation((param,), {"out": np.asarray([-0.0, np.nan, 1.0], np.float32)}, want, Criterion())
+    assert found is not None
+    assert (found.index, found.ulp) == ((0,), 0)
