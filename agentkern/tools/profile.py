@@ -33,14 +33,15 @@ DEFAULT_BYTES = 1 << 28
 class ProfileRequest(KernelRequest):
     """Profile. `dims` gives every static size; run-time ones that are absent are chosen large.
 
-    `against`: `torch` and `torch.compile` time the function of the kernel's name in `peers`, a Python file that is
-    executed and never to be taken from an agent. `seconds` bounds the measurement.
+    `against`: `torch` and `torch.compile` time the function `peer` (None: of the kernel's name) in `peers`, a Python
+    file that is executed and never to be taken from an agent. `seconds` bounds the measurement.
     """
 
     target: Target = "sm_90a"
     schedule: dict[str, object] | None = None
     against: tuple[Literal["torch", "torch.compile"], ...] = ()
     peers: str | None = None
+    peer: str | None = None
     scalars: dict[str, Value] = Field(default_factory=dict)
     seconds: float = 10.0
     seed: int = 0

@@ -79,7 +79,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
         promises=promises_of(compiled.kernel),
         prepare=load_prepare(Path(request.peers)) if request.peers is not None else None,
     )
-    peers, left_out = usable_peers(timed, _peers(request, compiled.abi.name))
+    peers, left_out = usable_peers(timed, _peers(request, request.peer or compiled.abi.name))
     ceilings = replace(measure_ceilings(), flops_per_s=_flops_per_s())
     subjects = subjects_of(timed, work.bytes_moved, peers)
     ours, copy, empty, *others = measure(subjects, GpuTimer(), Budget(seconds=request.seconds), request.seed)
