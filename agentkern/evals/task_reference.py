@@ -66,6 +66,7 @@ def start_answers(task: Task, calls: Sequence[Call]) -> PendingAnswers:
         inputs={p.name: p.dtype.name for p in signature.inputs},
         outputs=tuple(p.name for p in signature.outputs),
         partial=tuple(p for p in signature.outputs if p.access == "out" and p not in signature.filled),
+        frozen=True,
     )
     return _start(request, calls, signature.outputs)
 
@@ -82,6 +83,7 @@ def wrong_elements(task: Task, calls: Sequence[Call], outputs: Sequence[Arrays])
         task.criterion.check,
         inputs={p.name: p.dtype.name for p in signature.inputs} | written,
         outputs=tuple(p.name for p in marks),
+        frozen=True,
     )
     asked = [
         replace(call, tensors={**call.tensors, **{_given(name): raw for name, raw in got.items()}})

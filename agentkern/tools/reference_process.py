@@ -34,6 +34,7 @@ class ReferenceRequest:
     """A function of a file and its parameters: dtypes of the tensors it is given, names of those that it returns.
 
     `partial`: outputs of which it is told what they hold before. `lists`: parameters by the list that they are of.
+    `frozen`: it must not change what it is given.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class ReferenceRequest:
     outputs: tuple[str, ...]
     partial: tuple[TensorParam, ...] = ()
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    frozen: bool = False
 
 
 def write_request(request: ReferenceRequest, calls: Sequence[Call], folder: Path) -> None:
@@ -50,6 +52,7 @@ def write_request(request: ReferenceRequest, calls: Sequence[Call], folder: Path
         "file": str(request.path.resolve()),
         "function": request.function,
         "outputs": list(request.outputs),
+        "frozen": request.frozen,
         "lists": {name: list(entries) for name, entries in request.lists.items()},
         "partial": {p.name: p.dtype.name for p in request.partial},
         "cases": [

@@ -128,8 +128,18 @@ def answer_case(function: Callable[..., Any], request: dict[str, Any], number: i
     inputs = grouped(tensors, lists)
     given = {**case["sizes"], **case["scalars"], **grouped(before, lists), **inputs}
     found = named_outputs(call(function, given, list(inputs)), request["outputs"], lists)
+    if request.get("frozen"):
+        refuse_changes(function.__name__, folder / f"{number}.npz", tensors)
     named = {name: from_torch(tensor) for name, tensor in found.items()}
     return {f"{name}:{dtype}": raw for name, (dtype, raw) in named.items()}
+
+
+def refuse_changes(function: str, file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Compare tensors with what they were made from. Errors: ValueError names one that the function has changed."""
+    with np.load(file) as stored:
+        for name, tensor in tensors.items():
+            if from_torch(tensor)[1].tobytes() != np.ascontiguousarray(stored[name]).tobytes():
+                raise ValueError(f"`{function}` changes its argument `{name}` in place; compute from a copy of it")
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -54,6 +54,7 @@ class SimulatorExecutor:
     program: Compiles
     cache_dir: Path
     device: str = "cpu"
+    time_limit_s: float = TIME_LIMIT_S
     modules: dict[str, SimulatorModule] = field(default_factory=dict)
 
     def run(self, call: Call, options: RunOptions) -> Run:
@@ -63,7 +64,7 @@ class SimulatorExecutor:
         signature = abi_signature(result.abi)
         guarded = lay_out(signature, call, options)
         arrays = {name: buffer.array for name, buffer in guarded.items()}
-        settings = _settings(options, result.lines)
+        settings = replace(_settings(options, result.lines), time_limit_s=self.time_limit_s)
         try:
             reports = simulate(
                 result.abi, self._module(result), arrays, call.sizes, _scalars(signature, call), settings
@@ -95,9 +96,7 @@ def _settings(options: RunOptions, lines: Mapping[int, int]) -> SimulatorOptions
     threads, blocks = _ORDERS[min(options.order, len(_ORDERS) - 1)]
     checks = Checks.FULL if options.tracked else Checks.FAST
     completion = Completion.LATEST if options.order % 2 else Completion.EARLIEST
-    return SimulatorOptions(
-        checks, threads, blocks, completion, seed=options.order, line_map=lines, time_limit_s=TIME_LIMIT_S
-    )
+    return SimulatorOptions(checks, threads, blocks, completion, seed=options.order, line_map=lines)
 
 
 def _scalars(signature: Signature, call: Call) -> dict[str, int | float | bool]:

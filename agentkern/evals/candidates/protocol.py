@@ -6,10 +6,10 @@ A candidate is given calls and returns raw outputs: it never sees a reference, a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
-from agentkern.evals.records import Language
-from agentkern.tools.verify_model import Call, Run, RunOptions
+from agentkern.evals.records import Language, Timing
+from agentkern.tools.verify_model import Call, Run, RunOptions, Sizes
 
 RefusedBy = Literal["compile", "signature", "promises"]
 
@@ -72,4 +72,13 @@ class Candidate(Protocol):
 
     def close(self) -> None:
         """End what it started."""
+        ...
+
+
+@runtime_checkable
+class Times(Protocol):
+    """A candidate that can be timed on a GPU."""
+
+    def time(self, sizes: Sizes) -> Timing:
+        """Time it beside the task's baselines. Errors: ExecutionError: the time cannot be trusted."""
         ...
