@@ -1,0 +1,16 @@
+"""The sum in float32 and bf16, the norm in float64 from the rounded sum, rounded at the end."""
+
+import torch
+
+
+def reference(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, eps: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the new residual (T, H) and its norm, scaled by weight (H)."""
+    total, normed = reference_f64(x, residual, weight, eps)
+    return total.to(x.dtype), normed.to(x.dtype)
+
+
+def reference_f64(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, eps: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the same, the norm before its last rounding."""
+    total = (residual.float() + x.float()).to(x.dtype).double()
+    scale = total.square().mean(dim=1, keepdim=True) + eps
+    return total, total / scale.sqrt() * weight.double()
