@@ -18,6 +18,8 @@ from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.dims import Atom, Dim, Symbol
+from agentkern.compiler.ir.subscripts import tile_of
+from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.proofs.same_values import SameValues
 from agentkern.compiler.proofs.violation import Form, marked_names
 
@@ -77,6 +79,8 @@ class _Meeting:
 
     def decide(self, a: Access, b: Access) -> Meeting:
         """Go over the axes until nothing new is learned."""
+        if self._touches_nothing(a) or self._touches_nothing(b):
+            return "never"
         self.first = a
         self.holding = (self.facts.assuming(a.condition.nonnegative), self.facts.assuming(b.condition.nonnegative))
         pairs = list(zip(a.axes, b.axes, strict=True))
@@ -90,6 +94,11 @@ class _Meeting:
         while progress and not self._all_settled():
             progress = any([self._learn(x, y) for x, y in pairs])
         return "same block" if self._all_settled() else "open"
+
+    def _touches_nothing(self, access: Access) -> bool:
+        """Whether an access' tile has no element, in whatever block."""
+        tile = tile_of(access.op).type
+        return isinstance(tile, TileType) and any(self.facts.at_most(extent, 0) for extent in tile.shape)
 
     def _all_settled(self) -> bool:
         return all(block.name in self.same.settled for block in self.scope.blocks)

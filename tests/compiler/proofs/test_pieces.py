@@ -34,3 +34,23 @@ def test_pieces_that_overlap_or_leave_gaps_are_not_accepted(loop: str, code: str
     found = _codes(loop)
     assert found
     assert set(found) <= {"AK303", "AK304", "AK305", "AK306", code}
+
+
+SCATTER = """\
+def k(rows: ak.In[ak.i64,H].distinct(ignore=-1), x: ak.In[ak.f32,T,H], o: ak.Out[ak.f32,T,N].partial()):
+    for t, p in ak.grid(T, ak.parts(H,2)):
+        row = rows[p]
+        ak.store(o[t,row], x[t,p], where=(row >= 0) & (row < N))
+"""
+
+
+@pytest.mark.parametrize("extent", [0, 1, 2, 20])
+def test_pieces_of_any_extent_and_of_nothing_scatter_by_distinct_rows(extent: int):
+    result = compile_kernel(CompileRequest(HEADER + SCATTER, "kernel.py", dims={"H": extent}))
+    assert [d.code for d in result.diagnostics] == []
+
+
+def test_pieces_that_scatter_by_rows_that_may_be_equal_are_not_accepted():
+    text = SCATTER.replace(".distinct(ignore=-1)", "")
+    result = compile_kernel(CompileRequest(HEADER + text, "kernel.py", dims={"H": 2}))
+    assert [d.code for d in result.diagnostics] == ["AK304"]
