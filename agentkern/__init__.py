@@ -4,6 +4,7 @@ Kernel files say `import agentkern as ak`. Importing this loads the language onl
 torch, no numpy.
 """
 
+from agentkern import search_path as search_path  # first: it decides where all others come from
 from agentkern.dsl.dtypes import bf16, e4m3, e5m2, e8m0, f16, f32, f64, i8, i16, i32, i64, tf32, u8, u16, u32, u64
 from agentkern.dsl.dtypes import bool_ as bool
 from agentkern.dsl.iteration import each, elements, grid, parts, scratch, segments, steps

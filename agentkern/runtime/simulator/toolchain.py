@@ -60,7 +60,7 @@ def host_compiler() -> HostCompiler:
     commands = [tuple(chosen)] if chosen else []
     commands += [(name,) for name in _CANDIDATES]
     if importlib.util.find_spec("ziglang"):
-        commands.append((sys.executable, "-m", "ziglang", "cc"))  # `c++` would build its own library first
+        commands.append((sys.executable, "-P", "-m", "ziglang", "cc"))  # `c++` would build its own library first
     for command in commands:
         if shutil.which(command[0]) is None:
             continue
