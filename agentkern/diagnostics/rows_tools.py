@@ -68,7 +68,7 @@ TOOLS = (
     tool("AK806", "no GPU can be used: {reason}", "use `--device cpu`", "unavailable"),
     tool("AK807", "NVRTC cannot be used: {reason}", "install the package that `agentkern doctor` names", "unavailable"),
     tool("AK808", "no C++ compiler can be used: {reason}", "install g++ 11 or newer", "unavailable"),
-    tool("AK810", "stopped after {seconds} s", "raise `--timeout`, or use smaller sizes"),
+    tool("AK810", "stopped after {seconds} s", "use smaller sizes"),
     tool("AK811", "the reference cannot be used: {reason}"),
     tool("AK812", "there is not enough memory: {reason}", "use smaller sizes"),
     tool("AK901", "agentkern made an error of its own: {reason}", "please report it with the kernel's text"),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.abi import KernelAbi, Variant
+from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel as TileKernel
@@ -25,10 +26,12 @@ from agentkern.runtime.callable_kernel import BuildClass, CallableKernel, Device
 from agentkern.runtime.driver import driver
 from agentkern.runtime.fitting_build import build_fitting
 from agentkern.runtime.kernel_settings import Scalar, call_form, divide_call
+from agentkern.runtime.launch_findings import failure_of
 from agentkern.runtime.list_arguments import sizes_of_lists
 from agentkern.runtime.nvrtc import NvrtcError
 from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.programs import compile_program
+from agentkern.runtime.promises import broken_promise
 from agentkern.runtime.raw_arrays import raw_array
 from agentkern.runtime.signature import Signature, signature_of, signature_of_tile
 from agentkern.runtime.simulate import simulate
@@ -190,11 +193,16 @@ class KernelFunction:
         compiled, module = self._module(program, variant_of(program.abi, call))
         assert compiled.abi is not None
         arrays = {bound.param.name: raw_array(bound) for bound in call.tensors}
+        given = {bound.param.name: arrays[bound.param.name] for bound in call.tensors if bound.param.access != "out"}
         scalars = {scalar.name: scalar.value for scalar in call.scalars}
         options = SimulatorOptions(checks=Checks.FAST, line_map=compiled.lines)
-        for report in simulate(compiled.abi, module, arrays, call.sizes, scalars, options):
-            if not report.clean:
-                raise self._error((error("AK901", Span(self._request.path), reason=report.findings[0].message),))
+        broken = broken_promise(promises_of(program.kernel), given, call.sizes)
+        if broken is not None:
+            raise CallError("AK715", name=broken[0], reason=broken[1])
+        reports = simulate(compiled.abi, module, arrays, call.sizes, scalars, options)
+        wrong = failure_of(reports, program.kernel, self._request.path)
+        if wrong is not None:
+            raise self._error((wrong,))
 
     def _module(self, program: _Program, variant: Variant) -> tuple[CompileResult, SimulatorModule]:
         span = Span(self._request.path)

@@ -28,11 +28,12 @@ from agentkern.runtime.gpu_subjects import (
 )
 from agentkern.runtime.layouts import prescribed, span
 from agentkern.runtime.list_arguments import with_entries
+from agentkern.runtime.promises import broken_promise
 from agentkern.runtime.signature import callers_names, signature_of
 from agentkern.runtime.tensor_view import FOREIGN_NAMES
 from agentkern.runtime.tensors import bind_call
 from agentkern.runtime.timing import Subject
-from agentkern.tools.promised_inputs import broken_promise, kept
+from agentkern.tools.promised_inputs import kept
 
 Peer = Callable[..., object]
 Scalars = Mapping[str, int | float | bool]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam, Variant
 from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel, Location, walk
-from agentkern.compiler.ir.interpreter import InterpreterError, RequirementError, interpret
+from agentkern.compiler.ir.interpreter import BrokenPromise, InterpreterError, RequirementError, interpret
 from agentkern.compiler.ir.reference_formats import FLOATS, Raw, decode
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.compiler.variants import fitting_variant
@@ -25,15 +24,16 @@ from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, image_of, run_on_gpu
+from agentkern.runtime.launch_findings import failure_of
 from agentkern.runtime.layouts import fitting, laid_out
 from agentkern.runtime.nvrtc import NvrtcOptions
 from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.programs import compile_program
+from agentkern.runtime.promises import broken_promise
 from agentkern.runtime.signature import Signature
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
     Checks,
-    FindingKind,
     SimulatorBuildError,
     SimulatorOptions,
     SimulatorUnavailableError,
@@ -45,8 +45,9 @@ from agentkern.runtime.tensors import BoundCall, bind_call
 from agentkern.runtime.worker import Worker
 from agentkern.tools.arrays import GivenInputs, Number
 from agentkern.tools.inputs import digest, generate, generate_for
+from agentkern.tools.memory_needs import NotEnoughMemory, check_tensors, check_values
 from agentkern.tools.progress import Report, silent
-from agentkern.tools.promised_inputs import ImpossiblePromise, broken_promise, keep_promises
+from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 from agentkern.tools.requests import RunRequest
 from agentkern.tools.results import OutputRecord, RunResult, diagnostic_record
 from agentkern.tools.verify_model import signature_of
@@ -154,7 +155,9 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
     try:
         shapes = {name: array.shape for name, array in inputs.arrays.items() if name in _names(described.tensors)}
         sizes = solve_sizes(described.tensors, shapes, kernel.sizes, dict(statics) | dims)
-        _check_memory(described.tensors, sizes, request.path)
+        check_tensors(described.tensors, sizes)
+        if request.device == "interp":
+            check_values(kernel, sizes)
         made: dict[str, Raw | Number] = {}
         for param in described.inputs:
             if param.name not in inputs.arrays:
@@ -174,6 +177,8 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
         return bind_call(signature, (), given, device=CPU)
     except CallError as e:
         raise Failed(e.diagnostic(Span(request.path))) from e
+    except NotEnoughMemory as e:
+        raise Failed(error("AK812", Span(request.path), reason=str(e))) from e
     except ImpossiblePromise as e:
         raise Failed(CallError("AK715", name=kernel.name, reason=str(e)).diagnostic(Span(request.path))) from e
 
@@ -200,15 +205,6 @@ def _by_entry(lists: tuple[ListParam, ...], inputs: GivenInputs, path: str) -> G
             raise Failed(error("AK805", Span(path), option=f"--input {name}", reason=reason))
         arrays |= {entry: np.ascontiguousarray(part) for entry, part in zip(entries, array, strict=True)}
     return GivenInputs(arrays, inputs.numbers)
-
-
-def _check_memory(params: tuple[TensorParam, ...], sizes: Mapping[str, int], path: str) -> None:
-    """Refuse sizes beyond the machine's memory before anything is allocated. Errors: Failed (AK812)."""
-    needed = sum(math.prod(shape_of(param, sizes)) * param.dtype.nbytes for param in params)
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > there:
-        reason = f"the tensors need {needed / 2**30:.1f} GiB, this machine has {there / 2**30:.1f} GiB"
-        raise Failed(error("AK812", Span(path), reason=reason))
 
 
 def _names(params: tuple[TensorParam, ...]) -> set[str]:
@@ -259,6 +255,8 @@ def _run_interpreter(compiled: CompileResult, call: BoundCall, request: RunReque
     scalars = {scalar.name: scalar.value for scalar in call.scalars}
     try:
         interpret(compiled.kernel, _arrays(call), call.sizes, scalars)
+    except BrokenPromise as e:
+        raise Failed(CallError("AK715", name=e.tensor, reason=e.reason).diagnostic(_place(request, e.location))) from e
     except RequirementError as e:
         raise Failed(error("AK716", _place(request, e.location), reason=str(e))) from e
     except InterpreterError as e:
@@ -275,11 +273,11 @@ def _run_simulator(compiled: CompileResult, call: BoundCall, request: RunRequest
         raise Failed(error("AK902", Span(request.path), reason=e.log.strip()[:200])) from e
     scalars = {scalar.name: scalar.value for scalar in call.scalars}
     options = SimulatorOptions(checks=Checks.FAST, line_map=compiled.lines)
-    for launched in simulate(compiled.abi, module, _arrays(call), call.sizes, scalars, options):
-        if not launched.clean and launched.findings[0].kind is FindingKind.TRAP:
-            raise Failed(_trapped(compiled, request, launched.findings[0].kernel_line))
-        if not launched.clean:
-            raise Failed(error("AK901", Span(request.path), reason=launched.findings[0].message))
+    assert compiled.kernel is not None
+    reports = simulate(compiled.abi, module, _arrays(call), call.sizes, scalars, options)
+    wrong = failure_of(reports, compiled.kernel, request.path)
+    if wrong is not None:
+        raise Failed(wrong)
 
 
 def _place(request: RunRequest, location: Location | None) -> Span:
@@ -287,16 +285,6 @@ def _place(request: RunRequest, location: Location | None) -> Span:
     if location is None:
         return Span(request.path)
     return Span(request.path, location[:2], location[2:])
-
-
-def _trapped(compiled: CompileResult, request: RunRequest, line: int | None) -> Diagnostic:
-    """The required condition of a line that stopped the launch."""
-    assert compiled.kernel is not None
-    required = [op for op in walk(compiled.kernel.body) if op.name == "require" and op.location is not None]
-    found = next((op for op in required if op.location is not None and op.location[0] == line), None)
-    if found is None:
-        return error("AK716", Span(request.path), reason="a block stopped the launch")
-    return error("AK716", _place(request, found.location), reason=str(found.attrs["message"]))
 
 
 def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agentkern.compiler.driver import CompileRequest
+from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
@@ -21,13 +21,14 @@ from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
 from agentkern.runtime.worker import Worker
 from agentkern.tools.progress import Report, silent
+from agentkern.tools.promised_inputs import ImpossiblePromise
 from agentkern.tools.reference_process import ReferenceFailure
 from agentkern.tools.requests import Device, KernelRequest, Numerics, Target, Value
 from agentkern.tools.results import CheckRecord, VerifyResult, diagnostic_record
 from agentkern.tools.sources import UsageError, usage_error
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
 from agentkern.tools.verify_device import DeviceExecutor
-from agentkern.tools.verify_model import BuildError, Executor
+from agentkern.tools.verify_model import BuildError, Executor, TimeLimitError
 from agentkern.tools.verify_program import CompiledProgram, program_of
 from agentkern.tools.verify_reference import Reference, parse_reference
 from agentkern.tools.verify_run import NAMES, VerifyOptions, make_subject, run_checks
@@ -81,17 +82,40 @@ def verify(
         with _executors(request, program, environment) as (executor, tracker):
             subject = make_subject(program, executor, tracker, program.sizes, options)
             result = run_checks(subject, options, report)
-    except SimulatorUnavailableError as e:
-        return _without_verdict(request, (error("AK808", Span(request.path), reason=str(e)),))
-    except NvrtcMissing as e:
-        return _without_verdict(request, (error("AK807", Span(request.path), reason=str(e)),))
-    except NoDriver as e:
-        return _without_verdict(request, (error("AK806", Span(request.path), reason=str(e)),))
-    except CallError as e:
-        return _without_verdict(request, (e.diagnostic(Span(request.path)),))
-    except BuildError as e:
-        return _without_verdict(request, (error("AK901", Span(request.path), reason=str(e)),))
+    except _NO_VERDICT as e:
+        return _without_verdict(request, (_reason(e, first, request.path),))
     return result.model_copy(update={"kernel_id": first.kernel_id})
+
+
+_NO_VERDICT = (
+    SimulatorUnavailableError,
+    NvrtcMissing,
+    NoDriver,
+    CallError,
+    ImpossiblePromise,
+    MemoryError,
+    TimeLimitError,
+    BuildError,
+)
+"""What ends a verification that has nothing to do with whether the kernel is right."""
+
+
+def _reason(e: Exception, compiled: CompileResult, path: str) -> Diagnostic:
+    """Return the diagnostic of one of `_NO_VERDICT`."""
+    name = "" if compiled.kernel is None else compiled.kernel.name
+    match e:
+        case CallError():
+            return e.diagnostic(Span(path))
+        case ImpossiblePromise():
+            return CallError("AK715", name=name, reason=str(e)).diagnostic(Span(path))
+        case TimeLimitError():
+            return error("AK810", Span(path), seconds=f"{e.seconds:g}")
+        case _:
+            code = next((code for kind, code in _CODES.items() if isinstance(e, kind)), "AK901")
+            return error(code, Span(path), reason=str(e))
+
+
+_CODES = {SimulatorUnavailableError: "AK808", NvrtcMissing: "AK807", NoDriver: "AK806", MemoryError: "AK812"}
 
 
 def _compile_request(request: VerifyRequest) -> CompileRequest:

@@ -63,6 +63,7 @@ def plan_sizes(
     wanted = fixed | {info.name: given[info.name] for info in run_time if info.name in given}
     base = wanted | _fill(kernel, wanted, free, BASE_ELEMS[level])
     base = base if most_elems is None else _shrunk(kernel, base, run_time, most_elems)
+    small = small if _is_possible(kernel, small) else base
     cut = [f"{name} = {base[name]} for the {n} given" for name, n in wanted.items() if base[name] != n]
     around = [t + d for t in (*tiles, *_written_blocks(kernel)) for d in (-1, 1)]
     shapes = [
@@ -74,19 +75,23 @@ def plan_sizes(
     kept = [s for s in _unique(shapes) if elements(kernel, s) <= MOST_ELEMS[level] and _is_possible(kernel, s)]
     static = [info for info in sizes if info.static]
     others = [small | {info.name: _legal(info, n)} for info in static for n in STATIC_EXTENTS[level]]
-    different = [s for s in _unique(others) if s != small and _is_possible(kernel, s)]
+    different = [s for s in _unique(others) if s != small]
     return Plan(base, small, tuple(kept), tuple(different), ", ".join(cut))
 
 
 def _is_possible(kernel: Kernel, sizes: Sizes) -> bool:
     """Whether there are inputs that keep the kernel's promises at these sizes."""
-    signature = signature_of(kernel)
-    shapes = {p.name: concrete(p.shape, sizes) for p in signature.inputs if p.name in signature.promises}
     try:
-        keep_promises(signature.promises, {name: np.zeros(s, np.int64) for name, s in shapes.items()}, sizes)
+        check_promises(signature_of(kernel), sizes)
     except ImpossiblePromise:
         return False
     return True
+
+
+def check_promises(signature: Signature, sizes: Sizes) -> None:
+    """Refuse sizes at which no inputs keep what the kernel promises of them. Errors: ImpossiblePromise."""
+    shapes = {p.name: concrete(p.shape, sizes) for p in signature.inputs if p.name in signature.promises}
+    keep_promises(signature.promises, {name: np.zeros(s, np.int64) for name, s in shapes.items()}, sizes)
 
 
 def elements(kernel: Kernel, sizes: Sizes) -> int:

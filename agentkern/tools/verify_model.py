@@ -23,6 +23,14 @@ class ExecutionError(RuntimeError):
     """A run did not end: a launch was refused, timed out, or the device faulted."""
 
 
+class TimeLimitError(RuntimeError):
+    """A run takes too long here: that says nothing about the kernel."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"a run takes more than {seconds:g} s")
+        self.seconds = seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call: raw arrays of In and InOut parameters, every size (static ones included), every scalar."""
@@ -92,7 +100,11 @@ class Program(Protocol):
 
 
 class BuildError(RuntimeError):
-    """The kernel does not compile at these static sizes."""
+    """The kernel does not compile at these static sizes; `code` is of the diagnostic that says why."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from agentkern.compiler.abi import Variant, lists_of
-from agentkern.compiler.driver import CompileRequest, CompileResult, schedules
+from agentkern.compiler.driver import CANDIDATES, CompileRequest, CompileResult, schedules
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.ir.dims import Dim, symbols
@@ -57,8 +58,9 @@ class CompiledProgram:
             request = replace(self.request, dims=self._static(sizes), schedule=schedule, variant=variant)
             result = compile_program(request, Cache(cache_folder(os.environ)))
             if result.status != "ok":
-                first = result.diagnostics[0].message if result.diagnostics else result.status
-                raise BuildError(f"{self._shown(sizes)}: {first}")
+                first = next((d for d in result.diagnostics if d.severity == "error"), None)
+                said, code = (result.status, "") if first is None else (first.message, first.code)
+                raise BuildError(f"{self._shown(sizes)}: {said}", code)
             self.results[key] = result
         return self.results[key]
 
@@ -67,8 +69,23 @@ class CompiledProgram:
         return compile_program(replace(self.request, dims=self._static(sizes)), Cache(cache_folder(os.environ)))
 
     def schedules(self, sizes: Sizes, count: int) -> tuple[Schedule | None, ...]:
-        """Return up to `count` different schedules, the default first. Errors: BuildError."""
-        return schedules(self.tile(sizes), self.request.variant, count)
+        """Return up to `count` different schedules, the default first; others only as far as there is room for them.
+
+        Errors: BuildError.
+        """
+        default, *others = schedules(self.tile(sizes), self.request.variant, CANDIDATES)
+        fitting = (schedule for schedule in others if self._has_room(sizes, schedule))
+        return (default, *itertools.islice(fitting, count - 1))
+
+    def _has_room(self, sizes: Sizes, schedule: Schedule) -> bool:
+        """Whether a block has the shared memory that a schedule needs."""
+        try:
+            self.compiled(sizes, RunOptions(schedule=schedule))
+        except BuildError as e:
+            if e.code == "AK611":
+                return False
+            raise
+        return True
 
     def _variant(self, sizes: Sizes, *, strided: bool) -> Variant:
         kernel = self.tile(sizes)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from agentkern.compiler.ir.core import SizeInfo, walk
 from agentkern.compiler.ir.interpreter import InterpreterError
+from agentkern.tools.memory_needs import check_tensors, check_values
 from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
-from agentkern.tools.verify_cases import MOST_ELEMS, plan_sizes
+from agentkern.tools.verify_cases import MOST_ELEMS, check_promises, plan_sizes
 from agentkern.tools.verify_checks import CHECKS
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import BuildError, ExecutionError, Executor, Program, Scalars, Sizes, signature_of
@@ -73,15 +74,21 @@ def make_subject(
     sizes: tuple[SizeInfo, ...],
     options: VerifyOptions,
 ) -> Subject:
-    """Return what the checks look at. sizes: every named size of the kernel. Errors: BuildError."""
+    """Return what the checks look at. sizes: every named size of the kernel.
+
+    Errors: BuildError; ImpossiblePromise or NotEnoughMemory where no call of the base sizes can be made here.
+    """
     kernel = program.tile(options.sizes)
     signature = signature_of(kernel)
     tiles = [tile for schedule in program.schedules(options.sizes, 1) if schedule for tile in schedule.grids[0].tile]
     most = None if executor.device == "cuda" else MOST_ELEMS[options.level]
     plan = plan_sizes(kernel, sizes, options.sizes, options.level, tiles, most)
+    check_tensors(signature.tensors, plan.base)
+    check_values(kernel, plan.base)
+    check_promises(signature, plan.base)
     oracle = Oracle(program)
     level, scalars, seed = options.level, options.scalars, options.seed
-    requires = any(op.name == "require" for op in walk(kernel.body))
+    requires = any(op.name == "require" or op.attrs.get("distinct") for op in walk(kernel.body))
     return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed, requires)
 
 

@@ -17,6 +17,7 @@ from agentkern.runtime.simulator import (
     Checks,
     Completion,
     Finding,
+    FindingKind,
     LaunchError,
     SimulatorBuildError,
     SimulatorModule,
@@ -25,7 +26,7 @@ from agentkern.runtime.simulator import (
     build,
 )
 from agentkern.tools.verify_buffers import inspect, lay_out, outputs_of
-from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature, Sizes
+from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature, Sizes, TimeLimitError
 
 _ORDERS: tuple[tuple[ThreadOrder, BlockOrder], ...] = (
     (ThreadOrder.FORWARD, BlockOrder.FORWARD),
@@ -58,7 +59,7 @@ class SimulatorExecutor:
     modules: dict[str, SimulatorModule] = field(default_factory=dict)
 
     def run(self, call: Call, options: RunOptions) -> Run:
-        """Run once. Errors: ExecutionError; BuildError; SimulatorUnavailableError."""
+        """Run once. Errors: ExecutionError; TimeLimitError; BuildError; SimulatorUnavailableError."""
         result = self.program.compiled(call.sizes, options)
         assert result.abi is not None
         signature = abi_signature(result.abi)
@@ -72,6 +73,8 @@ class SimulatorExecutor:
         except (CallError, LaunchError) as e:
             raise ExecutionError(f"cannot be launched: {e}") from e
         findings = tuple(_finding_text(finding) for report in reports for finding in report.findings)
+        if any(finding.kind == FindingKind.TIME_LIMIT for report in reports for finding in report.findings):
+            raise TimeLimitError(TIME_LIMIT_S)
         if not all(report.completed for report in reports):
             raise ExecutionError(findings[0] if findings else "a launch did not end")
         return Run(outputs_of(signature, guarded), findings, inspect(signature, guarded))

@@ -10,8 +10,8 @@ from agentkern.dsl.dtypes import DTYPES
 from agentkern.evals.task import read_tasks
 from agentkern.evals.task_inputs import other_scalars, task_array, task_call
 from agentkern.evals.task_model import TaskTensor, Values
+from agentkern.runtime.promises import broken_promise
 from agentkern.tools.inputs import KINDS
-from agentkern.tools.promised_inputs import broken_promise
 
 EXPRESSIBLE = [task for task in read_tasks() if not task.is_blocked]
 

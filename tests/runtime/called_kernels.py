@@ -105,3 +105,17 @@ def crossed(kv: ak.In[KV, T], out: ak.Out[KV, T]):
         out[t].scale = kv[t].scale * 2.0
         out[t].nope = kv[t].scale[:, None].to(ak.e4m3)
         out[t].rope = kv[t].rope
+
+
+@ak.kernel
+def gathered(rows: ak.In[ak.i32, T].values(0, H), x: ak.In[ak.f32, H], out: ak.Out[ak.f32, T]):
+    for t in ak.grid(T):
+        out[t] = x[rows[t]]
+
+
+@ak.kernel
+def checked(rows: ak.In[ak.i32, T], x: ak.In[ak.f32, H], out: ak.Out[ak.f32, T]):
+    for t in ak.grid(T):
+        row = rows[t]
+        ak.require((row >= 0) & (row < H), "every row is one of x")
+        out[t] = x[row]

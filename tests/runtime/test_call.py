@@ -15,6 +15,8 @@ from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.kernel_function import KernelError
 from tests.runtime.called_kernels import (
     accumulate,
+    checked,
+    gathered,
     masked,
     past_the_edge,
     power,
@@ -194,6 +196,21 @@ def test_importing_kernels_loads_no_compiler():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_broken_promise_is_the_callers_and_names_the_value():
+    rows, x = np.array([0, 2, 1], np.int32), np.arange(3, dtype=np.float32)
+    assert gathered(rows, x).tolist() == [0, 2, 1]
+    with pytest.raises(CallError, match="AK715: `rows` breaks a promise of the kernel: value 3 at 1 is not in 0 to 2"):
+        gathered(np.array([0, 3, 1], np.int32), x)
+
+
+def test_a_condition_that_does_not_hold_is_shown_where_the_kernel_requires_it():
+    rows, x = np.array([0, 2, 1], np.int32), np.arange(3, dtype=np.float32)
+    assert checked(rows, x).tolist() == [0, 2, 1]
+    with pytest.raises(KernelError, match="AK716") as stopped:
+        checked(rows + 1, x)
+    assert 'ak.require((row >= 0) & (row < H), "every row is one of x")' in str(stopped.value)
 
 
 @pytest.mark.gpu

@@ -6,8 +6,9 @@ import pytest
 from agentkern.compiler.analysis.promises import Promise
 from agentkern.compiler.ir import dims
 from agentkern.dsl.dtypes import DTYPES
+from agentkern.runtime.promises import broken_promise
 from agentkern.tools.inputs import KINDS, generate
-from agentkern.tools.promised_inputs import ImpossiblePromise, broken_promise, keep_promises
+from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 
 SIZES = {"S": 40}
 S = dims.symbol("S")

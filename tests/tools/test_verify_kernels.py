@@ -11,7 +11,10 @@ import pytest
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.schedule import Schedule
+from agentkern.diagnostics import Span, error
+from agentkern.runtime.cache import Cache
 from agentkern.runtime.driver import NoDriver, driver
+from agentkern.tools import verify_program
 from agentkern.tools.sources import UsageError
 from agentkern.tools.verify import VerifyRequest, verify
 from agentkern.tools.verify_model import RunOptions, Sizes
@@ -116,6 +119,47 @@ def test_a_chosen_schedule_is_the_one_that_is_verified() -> None:
     assert program.compiled(sizes, RunOptions()).schedule == chosen
     assert right.compiled(sizes, RunOptions()).schedule != chosen
     assert verify(request_of(schedule=chosen.to_json())).verdict == "bit_exact"
+
+
+def test_a_schedule_without_room_for_it_is_none_of_those_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = program_of(CompileRequest(KERNEL, "kernel.py"))
+    assert isinstance(right, CompiledProgram)
+    sizes = {"H": 40, "T": 3}
+    default, second, third, fourth = right.schedules(sizes, 4)
+    compiling = verify_program.compile_program
+
+    def compile_all_but_one(request: CompileRequest, cache: Cache) -> CompileResult:
+        result = compiling(request, cache)
+        if request.schedule != second:
+            return result
+        full = error("AK611", Span("kernel.py"), needed=1 << 20, target="sm_90a", limit=1 << 17)
+        return replace(result, status="failed", diagnostics=(full,))
+
+    monkeypatch.setattr(verify_program, "compile_program", compile_all_but_one)
+    again = program_of(CompileRequest(KERNEL, "kernel.py"))
+    assert isinstance(again, CompiledProgram)
+    assert again.schedules(sizes, 3) == (default, third, fourth)
+
+
+IMPOSSIBLE = """\
+import agentkern as ak
+
+T, H = ak.dim("T"), ak.static("H")
+
+
+@ak.kernel
+def k(rows: ak.In[ak.i32, T].values(0, H).distinct(), x: ak.In[ak.f32, H], out: ak.Out[ak.f32, T]):
+    for t in ak.grid(T):
+        out[t] = x[rows[t]]
+"""
+
+
+@pytest.mark.toolchain
+def test_sizes_of_which_no_inputs_keep_the_promises_are_left_out_or_refused() -> None:
+    request = VerifyRequest(source=IMPOSSIBLE, path="kernel.py", dims={"H": 9, "T": 7}, level="full")
+    assert verify(request).verdict == "bit_exact"
+    refused = verify(request.model_copy(update={"dims": {"H": 5, "T": 7}}))
+    assert [d.code for d in refused.diagnostics] == ["AK715"]
 
 
 def test_unknown_sizes_and_criteria_are_wrong_usage() -> None:

@@ -19,11 +19,11 @@ from agentkern.compiler.ir.interpreter_grids import block_type, blocks_between, 
 from agentkern.compiler.ir.interpreter_loops import run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
-from agentkern.compiler.ir.interpreter_requirements import RequirementError, require
+from agentkern.compiler.ir.interpreter_requirements import BrokenPromise, RequirementError, require
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import TensorType, TileType
 
-__all__ = ["InterpreterError", "RequirementError", "interpret"]
+__all__ = ["BrokenPromise", "InterpreterError", "RequirementError", "interpret"]
 
 
 def interpret(

@@ -12,6 +12,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_ops import bits_of
+from agentkern.compiler.ir.interpreter_requirements import BrokenPromise
 from agentkern.compiler.ir.interpreter_views import tensor_array, written_array
 from agentkern.compiler.ir.reference_formats import Raw
 from agentkern.compiler.ir.subscripts import Entry, entries_of, fill_of, mask_of
@@ -38,7 +39,7 @@ def load_elements(op: Op, frame: Frame) -> Raw:
 
 
 def store_elements(op: Op, frame: Frame) -> None:
-    """Write every element where the mask holds. Errors: InterpreterError for a place written twice."""
+    """Write every element where the mask holds. Errors: BrokenPromise for a place written twice."""
     value = frame.array(op.operands[1])
     with written_array(op, frame) as array:
         places, present = _places(op, frame, array, value.shape)
@@ -101,7 +102,7 @@ def _along(indices: Raw, entry: Entry, rank: int) -> Raw:
 
 
 def _once(op: Op, frame: Frame, array: Raw, places: tuple[Raw, ...]) -> None:
-    """Note the places that a store of the running grid writes. Errors: InterpreterError for one written before."""
+    """Note the places that a store of the running grid writes. Errors: BrokenPromise for one written before."""
     if not places or not places[0].size:
         return
     flat = np.ravel_multi_index(places, array.shape)
@@ -112,5 +113,5 @@ def _once(op: Op, frame: Frame, array: Raw, places: tuple[Raw, ...]) -> None:
         again = unique[counts > 1]
     if again.size:
         element = ", ".join(str(n) for n in np.unravel_index(int(again[0]), array.shape))
-        raise InterpreterError(f"element [{element}] of `{op.operands[0].name}` is written twice", op.location)
+        raise BrokenPromise(op.operands[0].name or "", f"element [{element}] is written twice", op.location)
     written[flat] = True

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.core import Location, Op, Value
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.reference_formats import decode
 from agentkern.compiler.ir.types import TileType
@@ -19,6 +19,15 @@ SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 class RequirementError(InterpreterError):
     """A condition that the kernel requires does not hold."""
+
+
+class BrokenPromise(RequirementError):
+    """A store that was promised places of its own for each element of `tensor` writes one twice."""
+
+    def __init__(self, tensor: str, reason: str, location: Location | None) -> None:
+        super().__init__(f"`{tensor}`: {reason}", location)
+        self.tensor = tensor
+        self.reason = reason
 
 
 def require(op: Op, ops: Sequence[Op], frame: Frame) -> None:
