@@ -65,7 +65,7 @@ class CudaCandidate:
     signature: Signature
     sizes: tuple[str, ...]
     source: str
-    isolation: Isolation
+    isolation: Isolation = field(default_factory=Isolation)
     device: Literal["cpu", "cuda"] = "cpu"
     language: Language = "cuda"
     finds_races: bool = False
@@ -248,7 +248,8 @@ class CudaCandidate:
         return {"bytes": bound.data, "integer": int.from_bytes(bound.data, "little"), **number}
 
     def close(self) -> None:
-        """Nothing of one candidate's own runs: the isolated process belongs to who made it."""
+        """End the isolated process; another run starts another."""
+        self.isolation.close()
 
 
 def _images(plan: CudaPlan, buffers: Mapping[str, GuardedArray], sizes: Sizes) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from agentkern.evals.candidates.agentkern import AgentkernCandidate
+from agentkern.evals.candidates.cuda import CudaCandidate
 from agentkern.evals.candidates.protocol import Candidate
 from agentkern.evals.records import Language, Submission
 from agentkern.evals.task_model import Task
@@ -17,8 +18,13 @@ def _agentkern(task: Task, handed_in: Submission, device: Device) -> Candidate:
     return AgentkernCandidate(task, handed_in.source, handed_in.kernel, handed_in.settings, device)
 
 
+def _cuda(task: Task, handed_in: Submission, device: Device) -> Candidate:
+    return CudaCandidate(task.signature, tuple(size.name for size in task.sizes), handed_in.source, device=device)
+
+
 CANDIDATES: Mapping[Language, Callable[[Task, Submission, Device], Candidate]] = {
     "agentkern": _agentkern,
+    "cuda": _cuda,
 }
 
 
