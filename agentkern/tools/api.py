@@ -8,7 +8,9 @@ from agentkern.runtime.cache import cache_folder
 from agentkern.tools.arrays import GivenInputs, read_inputs, write_npz
 from agentkern.tools.check import check
 from agentkern.tools.compile import CompileAnswer, compile
-from agentkern.tools.corpus import corpus_export, corpus_list, corpus_show, corpus_verify
+from agentkern.tools.corpus import corpus_verify
+from agentkern.tools.corpus_export import corpus_export
+from agentkern.tools.corpus_search import corpus_list, corpus_search, corpus_show
 from agentkern.tools.doctor import doctor
 from agentkern.tools.explain import explain
 from agentkern.tools.profile import ProfileRequest, profile
@@ -61,6 +63,7 @@ __all__ = [
     "compile",
     "corpus_export",
     "corpus_list",
+    "corpus_search",
     "corpus_show",
     "corpus_verify",
     "doctor",

@@ -1,73 +1,26 @@
-"""The corpus as a tool: list, search, show and verify its kernels, and export them as training and retrieval text."""
+"""Verify the corpus against its references and meta.toml, and keep its records. Finding kernels: `corpus_search`."""
 
 from __future__ import annotations
 
 import datetime
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentkern.compiler.driver import CompileRequest
-from agentkern.compiler.frontend import lower_source
-from agentkern.compiler.ir.core import Kernel
-from agentkern.runtime.programs import compile_program
-from agentkern.tools.check import signature_text
-from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries
+from agentkern.tools.corpus_entry import Entry
 from agentkern.tools.corpus_formulas import formula_value
+from agentkern.tools.corpus_index import entries_of, find, index_of, lowered
 from agentkern.tools.corpus_records import with_record
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.results import (
     CheckRecord,
-    CorpusEntry,
-    CorpusListResult,
-    CorpusShowResult,
     CorpusVerifyResult,
     VerifyResult,
 )
 from agentkern.tools.roofline import kernel_work
-from agentkern.tools.sources import UsageError, usage_error
 from agentkern.tools.verify import VerifyRequest, verify
 from agentkern.tools.verify_model import signature_of
 from agentkern.tools.verify_subject import Level
-
-
-def corpus_list(text: str = "", corpus: Path | None = None) -> CorpusListResult:
-    """Return the kernels whose name, family, summary, tags or notes hold every word of `text`. Errors: UsageError."""
-    words = text.lower().split()
-    found = [entry for entry in _entries(corpus) if all(word in _searched(entry) for word in words)]
-    rows = tuple(_row(entry, kernel) for entry in found for kernel in entry.kernels)
-    what = f" match `{text}`" if words else ""
-    return CorpusListResult(
-        status="ok", summary=f"{len(rows)} kernels{what}; next: `agentkern corpus show NAME`", kernels=rows
-    )
-
-
-def _searched(entry: Entry) -> str:
-    return " ".join((entry.name, entry.family, entry.summary, *entry.tags, *entry.kernels, entry.notes)).lower()
-
-
-def _row(entry: Entry, kernel: str) -> CorpusEntry:
-    signature = signature_text(_lowered(entry, kernel, {}))
-    return CorpusEntry(name=kernel, family=entry.family, path=entry.path, signature=signature, tags=entry.tags)
-
-
-def corpus_show(name: str, corpus: Path | None = None) -> CorpusShowResult:
-    """Return all of one kernel. Errors: UsageError for an unknown name."""
-    entry, kernel = _find(name, corpus)
-    return CorpusShowResult(
-        status="ok",
-        summary=f"{kernel}: {entry.summary}; next: `agentkern verify {entry.path}:{kernel}`",
-        name=kernel,
-        path=entry.path,
-        signature=signature_text(_lowered(entry, kernel, {})),
-        compile_dims=dict(entry.dims),
-        shapes={key: [dict(sizes) for sizes in listed] for key, listed in entry.shapes.items()},
-        criterion=dict(entry.meta["criterion"]),
-        record=entry.record,
-        text=entry.source,
-        notes=entry.notes,
-    )
 
 
 def corpus_verify(
@@ -82,8 +35,9 @@ def corpus_verify(
 
     record: write the outcome into each meta.toml. Errors: UsageError for an unknown name.
     """
-    entries = _entries(corpus)
-    chosen = [_find(name, corpus) for name in names] or [(e, kernel) for e in entries for kernel in e.kernels]
+    index = index_of(corpus)
+    named = [find(name, index) for name in names] or index
+    chosen = [(indexed.entry, indexed.kernel) for indexed in named]
     results: dict[str, VerifyResult] = {}
     for number, (entry, kernel) in enumerate(chosen):
         start = number / len(chosen)
@@ -128,7 +82,7 @@ def _verify_one(entry: Entry, kernel: str, level: Level, report: Report) -> Veri
 
 def meta_problems(entry: Entry, kernel: str) -> tuple[str, ...]:
     """Return what meta.toml says that the kernel contradicts: dtypes, sizes, bytes and flops."""
-    tile = _lowered(entry, kernel, {})
+    tile = lowered(entry, kernel, {})
     signature = signature_of(tile)
     found: list[str] = []
     owners = {entry: listed.name for listed in signature.lists for entry in listed.entries}
@@ -144,7 +98,7 @@ def meta_problems(entry: Entry, kernel: str) -> tuple[str, ...]:
         if set(sizes) != names:
             found.append(f"shape {dict(sizes)} does not give {sorted(names)}")
             continue
-        built = _lowered(entry, kernel, {name: sizes[name] for name in static})
+        built = lowered(entry, kernel, {name: sizes[name] for name in static})
         work = kernel_work(built, sizes)
         assert work is not None
         counted = {"bytes": work.bytes_moved, "flops": int(work.flops)}
@@ -173,7 +127,7 @@ def _write_verification(entry: Entry, results: Mapping[str, VerifyResult], level
 def record_performance(report: Mapping[str, Any], corpus: Path | None = None) -> tuple[str, ...]:
     """Write a benchmark's report (evals/perf) into each meta.toml that it has rows of; return their names."""
     written: list[str] = []
-    for entry in _entries(corpus):
+    for entry in entries_of(corpus):
         rows = [row for row in report["rows"] if row["kernel"] in entry.kernels and row["schedule_number"] == 0]
         if not rows:
             continue
@@ -198,47 +152,3 @@ def _timed(row: Mapping[str, Any]) -> dict[str, object]:
 def _rewrite(entry: Entry, section: str, table: Mapping[str, object]) -> None:
     file = entry.folder / "meta.toml"
     file.write_text(with_record(file.read_text(encoding="utf-8"), section, table), encoding="utf-8")
-
-
-def corpus_export(corpus: Path | None = None) -> Iterator[str]:
-    """Yield one line of JSON for each kernel: task, kernel, generated CUDA, notes. Errors: UsageError."""
-    for entry in _entries(corpus):
-        for kernel in entry.kernels:
-            request = CompileRequest(entry.source, entry.path, kernel, dims=entry.dims)
-            line = {
-                "name": kernel,
-                "family": entry.family,
-                "task": entry.summary,
-                "tags": list(entry.tags),
-                "signature": signature_text(_lowered(entry, kernel, {})),
-                "dims": dict(entry.dims),
-                "kernel": entry.source,
-                "cuda": compile_program(request, None).cuda,
-                "notes": entry.notes,
-                "criterion": entry.criterion.text(),
-            }
-            yield json.dumps(line, ensure_ascii=False)
-
-
-def _entries(corpus: Path | None) -> tuple[Entry, ...]:
-    try:
-        return read_entries(corpus or default_corpus())
-    except CorpusError as e:
-        raise usage_error("corpus", str(e)) from e
-
-
-def _find(name: str, corpus: Path | None) -> tuple[Entry, str]:
-    known = [(entry, kernel) for entry in _entries(corpus) for kernel in entry.kernels]
-    for entry, kernel in known:
-        if name in (kernel, f"{entry.family}/{kernel}", f"{entry.family}/{entry.name}"):
-            return entry, kernel
-    names = ", ".join(kernel for _, kernel in known)
-    raise usage_error("NAME", f"the corpus has no kernel `{name}`; it has {names}")
-
-
-def _lowered(entry: Entry, kernel: str, statics: Mapping[str, int]) -> Kernel:
-    """Return a kernel at some static sizes; its outline where its body waits for others."""
-    lowered = lower_source(entry.source, entry.path, kernel, statics, {})
-    if lowered.outline is None:
-        raise UsageError(lowered.diagnostics[0])
-    return lowered.outline

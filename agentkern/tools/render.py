@@ -173,6 +173,16 @@ def corpus_list_report(result: CorpusListResult) -> str:
     return f"{table(list(rows))}\n\n{headline(result)}" if rows else headline(result)
 
 
+def corpus_search_report(result: CorpusListResult) -> str:
+    """Return two lines per kernel, the best first: what it is, and why it was found."""
+    lines: list[str] = []
+    for kernel in result.kernels:
+        also = f" (also {', '.join(kernel.also)})" if kernel.also else ""
+        lines.append(f"  {click.style(kernel.name, bold=True)}  {kernel.family}  {kernel.summary}{also}")
+        lines.append(f"      {', '.join(kernel.why)}; {kernel.path}")
+    return "\n".join((*lines, "", headline(result))) if lines else headline(result)
+
+
 def corpus_show_report(result: CorpusShowResult) -> str:
     """Return the kernel's text and notes, and what is known of it."""
     sizes = " ".join(f"--dim {name}={size}" for name, size in result.compile_dims.items())

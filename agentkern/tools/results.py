@@ -234,13 +234,24 @@ class ProfileResult(Result):
 
 
 class CorpusEntry(Record):
-    """One kernel of the corpus, in a list."""
+    """One kernel of the corpus, in a list.
+
+    `features`: what it uses, read off its IR. `group`: shared by near duplicates. Of a search: `why` it was found, and
+    `also`, the near duplicates that were.
+    """
 
     name: str
     family: str
     path: str
     signature: str
     tags: tuple[str, ...] = ()
+    summary: str = ""
+    dtypes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    group: str = ""
+    why: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    score: float = 0.0
 
 
 class CorpusListResult(Result):
@@ -261,6 +272,9 @@ class CorpusShowResult(Result):
     record: dict[str, Any]
     text: str = ""
     notes: str = ""
+    dtypes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    group: str = ""
 
 
 class CorpusVerifyResult(Result):

@@ -47,12 +47,12 @@ class Conversation:
         return content.text
 
 
-def converse(talk: Callable[[Conversation], Awaitable[T]], cache: Path) -> T:
-    """Start a server, talk to it, end it."""
+def converse(talk: Callable[[Conversation], Awaitable[T]], cache: Path, *options: str) -> T:
+    """Start a server with options, talk to it, end it."""
 
     async def run() -> T:
         server = StdioServerParameters(
-            command=sys.executable, args=["-m", "agentkern", "mcp"], env={"AGENTKERN_CACHE_DIR": str(cache)}
+            command=sys.executable, args=["-m", "agentkern", "mcp", *options], env={"AGENTKERN_CACHE_DIR": str(cache)}
         )
         async with Client(stdio_client(server)) as client:
             return await talk(Conversation(client))

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from agentkern.diagnostics import Edit, Fix, apply_fix
 from tests.conftest import why_no_gpu
+from tests.tools.command_line import agentkern
 from tests.tools.kernel_texts import BROKEN, RMS_NORM
 from tests.tools.mcp_client import Conversation, converse
 
@@ -141,7 +142,7 @@ def test_tool_schemas_are_small_and_annotated(tmp_path: Path):
     async def talk(server: Conversation) -> None:
         listed = await server.client.list_tools()
         assert [tool.name for tool in listed.tools] == [
-            "ak_check", "ak_compile", "ak_verify", "ak_profile", "ak_job", "ak_reference", "ak_read",
+            "ak_check", "ak_compile", "ak_verify", "ak_profile", "ak_job", "ak_reference", "ak_read", "ak_search_kernels",
         ]  # fmt: skip
         dumped = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed.tools]
         assert n_tokens(dumped) < 2500
@@ -178,8 +179,49 @@ def test_every_resource_has_a_tool_twin(tmp_path: Path):
         (content,) = (await server.client.read_resource("agentkern://diagnostic/AK301")).contents
         assert content.text == (await server.call("ak_reference", page="AK301"))["text"]
         templates = (await server.client.list_resource_templates()).resource_templates
-        assert {template.name for template in templates} == {"language", "diagnostic", "artifact"}
+        assert {template.name for template in templates} == {"language", "diagnostic", "artifact", "corpus"}
         with pytest.raises(MCPError, match="no resource"):
             await server.client.read_resource("agentkern://nothing/here")
 
     converse(talk, tmp_path)
+
+
+def test_kernels_are_found_with_their_reasons_and_on_request_their_texts(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        found = await server.call("ak_search_kernels", query="turn logits into probabilities", limit=2)
+        assert found["kernels"][0]["name"] == "softmax"
+        assert "logits" in found["kernels"][0]["why"]
+        assert n_tokens(found) < 400
+        with_text = await server.call("ak_search_kernels", query="look up token vectors", include_source=True)
+        assert "ak.In[ak.i32, T].values(0, S)" in with_text["kernels"][0]["source"]
+        assert n_tokens(with_text) < 2100
+        nothing = await server.call("ak_search_kernels", query="cholesky factorisation")
+        assert nothing["kernels"] == []
+        quantised = await server.call("ak_search_kernels", query="In[bf16, T, H] -> Out[e4m3, T, H]", dtype="e4m3")
+        assert quantised["kernels"][0]["name"].startswith("per_token_cast")
+        assert "did you mean `reduction`" in await server.misuse("ak_search_kernels", query="row", feature="reductions")
+        assert "limit" in await server.misuse("ak_search_kernels", query="row", limit=50)
+        (content,) = (await server.client.read_resource("agentkern://corpus/softmax")).contents
+        assert "def softmax(" in content.text
+        assert "**The idea.**" in content.text
+
+    converse(talk, tmp_path)
+
+
+def test_what_is_excluded_is_neither_found_nor_shown_nor_named(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        found = await server.call("ak_search_kernels", query="adamw optimizer step", limit=5, include_source=True)
+        assert "adamw" not in json.dumps(found)
+        assert "def softmax(" not in json.dumps(await server.call("ak_search_kernels", query="softmax", limit=5))
+        for name in ("adamw", "adamw_bf16", "optimizer/adamw", "softmax"):
+            with pytest.raises(MCPError) as caught:
+                await server.client.read_resource(f"agentkern://corpus/{name}")
+            assert "adamw" not in caught.value.error.message.replace(f"`{name}`", "")
+
+    converse(talk, tmp_path, "--exclude", "adamw_bf16", "--exclude", "softmax/softmax")
+
+
+def test_a_name_to_exclude_that_does_not_exist_is_wrong_usage():
+    answer = agentkern("mcp", "--exclude", "adamv")
+    assert answer.code == 2
+    assert "did you mean `adamw`" in answer.out + answer.err

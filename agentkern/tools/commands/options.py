@@ -20,6 +20,11 @@ kernel_argument = click.argument("target_file", metavar="FILE[:KERNEL]")
 target_option = click.option(
     "--target", type=click.Choice(TARGETS), default="sm_90a", show_default=True, help="GPU architecture."
 )
+corpus_option = click.option(
+    "--corpus",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The corpus folder, if not the one of this package.",
+)
 
 
 def dim_option(function: Callable[..., Any]) -> Callable[..., Any]:

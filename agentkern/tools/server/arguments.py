@@ -81,6 +81,17 @@ class ReadArguments(Arguments):
     n_lines: Annotated[int, Field(ge=1, le=400)] = 200
 
 
+class SearchArguments(Arguments):
+    """Of `ak_search_kernels`."""
+
+    query: Annotated[str, Field(max_length=MAX_SOURCE_CHARS, description="Words, a signature, or a kernel's text.")]
+    family: str | None = None
+    dtype: str | None = None
+    feature: Annotated[str | None, Field(description="Such as reduction, scan, gather, window, carried loop.")] = None
+    limit: Annotated[int, Field(ge=1, le=5)] = 3
+    include_source: bool = False
+
+
 def input_schema(model: type[Arguments]) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments without the titles that pydantic adds, which cost tokens."""
     schema = _without_titles(model.model_json_schema())

@@ -17,6 +17,8 @@ from agentkern.diagnostics import to_json
 from agentkern.runtime.cache import cache_folder
 from agentkern.runtime.programs import OUR_ERRORS, our_error
 from agentkern.tools.artifacts import default_store
+from agentkern.tools.corpus_index import index_of, without
+from agentkern.tools.corpus_search import corpus_show
 from agentkern.tools.reference import language_pages, read, reference
 from agentkern.tools.server.arguments import explain_invalid, input_schema
 from agentkern.tools.server.brief import compact
@@ -37,6 +39,7 @@ _TEMPLATES = (
         "What a diagnostic code means, with a wrong and a right kernel (ak_reference).",
     ),
     ("artifact/{id}", "artifact", "CUDA, IR or proofs of an earlier result (ak_read)."),
+    ("corpus/{name}", "corpus", "A verified kernel with its notes (ak_search_kernels)."),
 )
 
 Context = ServerRequestContext[Any, Any]
@@ -109,12 +112,19 @@ class ToolServer:
                 text, mime_type = reference(name).text, "text/markdown"
             elif kind == "artifact":
                 text, mime_type = read(self._services.artifacts, name).text, "text/plain"
+            elif kind == "corpus":
+                text, mime_type = self._kernel(name), "text/markdown"
             else:
                 kinds = ", ".join(path for path, _, _ in _TEMPLATES)
                 raise MCPError(types.INVALID_PARAMS, f"no resource `{uri}`; resources: {_SCHEME} with {kinds}")
         except UsageError as e:
             raise MCPError(types.INVALID_PARAMS, e.diagnostic.message, {"diagnostics": [to_json(e.diagnostic)]}) from e
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
+
+    def _kernel(self, name: str) -> str:
+        """A kernel of the corpus as one page. Errors: UsageError for a name that is none, or hidden."""
+        shown = corpus_show(name, hidden=self._services.hidden)
+        return f"{shown.notes.rstrip()}\n\n```python\n{shown.text.rstrip()}\n```\n"
 
 
 def describe(row: ToolRow) -> types.Tool:
@@ -145,9 +155,14 @@ def make_server(services: Services) -> Server[Any]:
     )
 
 
-def serve() -> None:
-    """Serve on stdin and stdout until the client closes them."""
-    services = Services(jobs=JobStore(cache_folder(os.environ)), artifacts=default_store())
+def serve(hidden: tuple[str, ...] = ()) -> None:
+    """Serve on stdin and stdout until the client closes them, without the kernels of the corpus named in `hidden`.
+
+    Errors: UsageError for a name in `hidden` that is none.
+    """
+    if hidden:
+        without(index_of(), hidden)
+    services = Services(jobs=JobStore(cache_folder(os.environ)), artifacts=default_store(), hidden=hidden)
     server = make_server(services)
 
     async def run() -> None:

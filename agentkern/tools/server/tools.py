@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from agentkern.tools.artifacts import ArtifactStore
 from agentkern.tools.check import check
+from agentkern.tools.corpus_search import Filters, corpus_search
 from agentkern.tools.reference import read, reference
 from agentkern.tools.requests import CheckRequest
 from agentkern.tools.server.arguments import (
@@ -22,9 +23,11 @@ from agentkern.tools.server.arguments import (
     ProfileArguments,
     ReadArguments,
     ReferenceArguments,
+    SearchArguments,
     VerifyArguments,
 )
 from agentkern.tools.server.brief import brief
+from agentkern.tools.server.brief_kernels import brief_kernels
 from agentkern.tools.server.jobs import JobStore, JobView
 from agentkern.tools.sources import usage_error
 
@@ -46,10 +49,11 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the tools work with."""
+    """What the tools work with. `hidden`: kernels of the corpus that no tool and no resource shows."""
 
     jobs: JobStore
     artifacts: ArtifactStore
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,12 @@ async def _reference(arguments: ReferenceArguments, _services: Services, _progre
 async def _read(arguments: ReadArguments, services: Services, _progress: Progress) -> Answer:
     result = read(services.artifacts, arguments.id, arguments.first_line, arguments.n_lines)
     return brief("read", result.model_dump(mode="json"))
+
+
+async def _search_kernels(arguments: SearchArguments, services: Services, _progress: Progress) -> Answer:
+    filters = Filters(arguments.family, arguments.dtype, arguments.feature, hidden=services.hidden)
+    result = await asyncio.to_thread(corpus_search, arguments.query, filters, arguments.limit)
+    return brief_kernels(result, with_source=arguments.include_source)
 
 
 async def _as_job(tool: str, arguments: Arguments, services: Services, progress: Progress) -> Answer:
@@ -177,5 +187,11 @@ TOOLS: Mapping[str, ToolRow] = {
             "ak_reference", "Read the language: pages, concepts, diagnostic codes.", ReferenceArguments, _reference
         ),
         ToolRow("ak_read", "Read lines of an artifact: CUDA, IR, proofs.", ReadArguments, _read),
+        ToolRow(
+            "ak_search_kernels",
+            "Find verified kernels to learn from; include_source gives their text.",
+            SearchArguments,
+            _search_kernels,
+        ),
     )
 }
