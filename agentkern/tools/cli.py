@@ -25,6 +25,7 @@ COMMANDS = {
     "profile": "how fast, against the floor and against rivals",
     "explain": "a diagnostic code or a concept",
     "corpus": "the kernels that come with agentkern: list, search, show, verify, export",
+    "eval": "do agents write right kernels with it: tasks, runs, scores, reports",
     "doctor": "what works on this machine, what to install",
     "mcp": "serve the tools over the Model Context Protocol",
 }

@@ -1,0 +1,57 @@
+"""Lay out what `agentkern eval` answers for people: plain text. One function per result."""
+
+from __future__ import annotations
+
+import click
+
+from agentkern.evals.results import Agreement, ReplayResult, RunListResult, TaskListResult
+from agentkern.tools.render import headline, table
+
+_COLOURS: dict[str, str] = {
+    "bit_exact": "green",
+    "within_bound": "green",
+    "wrong": "red",
+    "rejected": "red",
+    "not_run": "yellow",
+}
+_SHOWN: tuple[Agreement, ...] = ("different", "stale", "unknown_task", "other", "unjudged")
+
+
+def task_list_report(result: TaskListResult) -> str:
+    """Return one line a task."""
+    rows = [
+        (
+            task.name,
+            str(task.level),
+            task.family,
+            f"blocked by {task.blocked_by}" if task.blocked_by else ", ".join(task.features),
+        )
+        for task in result.tasks
+    ]
+    return f"{headline(result)}\n{table([('task', 'level', 'family', 'features'), *rows])}\n"
+
+
+def run_list_report(result: RunListResult) -> str:
+    """Return one line a sample."""
+    header = result.run
+    rows = [
+        (s.task, s.arm, s.model, str(s.epoch), str(s.calls), str(s.tokens), _verdict(s.verdict or s.state))
+        for s in result.samples
+    ]
+    where = f"run {header.id}, {header.lane} lane, {header.level} on {header.device}, agentkern {header.agentkern}"
+    lines = [headline(result), where, table([("task", "arm", "model", "epoch", "calls", "tokens", "verdict"), *rows])]
+    return "\n".join([*lines, *(f"  {problem}" for problem in result.problems)]) + "\n"
+
+
+def replay_report(result: ReplayResult) -> str:
+    """Return a line for each submission that is not as it was stored."""
+    rows = [
+        (row.sample, str(row.number), row.agreement, f"{row.stored} then, {row.verdict} now", ", ".join(row.fields))
+        for row in result.submissions
+        if row.agreement in _SHOWN
+    ]
+    return "\n".join([headline(result), table(rows)]).rstrip("\n") + "\n"
+
+
+def _verdict(text: str) -> str:
+    return click.style(text, fg=_COLOURS.get(text))

@@ -1,0 +1,85 @@
+"""`agentkern eval`: list, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import click
+
+from agentkern.evals.ledger import LedgerError
+from agentkern.evals.listing import list_run, list_tasks
+from agentkern.evals.render import replay_report, run_list_report, task_list_report
+from agentkern.evals.replay import replay as replay_run
+from agentkern.evals.task import TaskError, read_tasks
+from agentkern.evals.task_model import Task
+from agentkern.tools.commands.options import json_option
+from agentkern.tools.commands.terminal import progress
+from agentkern.tools.output import finish
+from agentkern.tools.sources import usage_error
+
+Found = TypeVar("Found")
+
+tasks_option = click.option(
+    "--tasks",
+    "tasks_folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tasks' folder, if not the one of this package.",
+)
+run_argument = click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
+
+
+@click.group()
+def command() -> None:
+    """Measure whether agents write right kernels: tasks, runs, their scores and reports."""
+
+
+@command.command("list")
+@click.argument("run", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@tasks_option
+@json_option
+def list_all(run: Path | None, tasks_folder: Path | None, *, as_json: bool) -> None:
+    """Name every task, or every sample of the folder RUN."""
+    if run is None:
+        tasks = list_tasks(tasks_in(tasks_folder))
+        finish(tasks, task_list_report(tasks), as_json=as_json)
+    samples = of_run(lambda: list_run(run))
+    finish(samples, run_list_report(samples), as_json=as_json)
+
+
+@command.command()
+@run_argument
+@click.option("--level", type=click.Choice(["quick", "full"]), help="Another level than was stored.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Another device than was stored.")
+@tasks_option
+@json_option
+def replay(
+    run: Path,
+    level: Literal["quick", "full"] | None,
+    device: Literal["cpu", "cuda"] | None,
+    tasks_folder: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Judge every stored submission of RUN again and compare with what was stored."""
+    tasks = tasks_in(tasks_folder)
+    with progress(as_json=as_json) as report:
+        result = of_run(lambda: replay_run(run, tasks, level, device, report))
+    finish(result, replay_report(result), as_json=as_json)
+
+
+def tasks_in(folder: Path | None) -> tuple[Task, ...]:
+    """Return the tasks of a folder, of this package by default. Errors: UsageError."""
+    try:
+        return read_tasks(folder)
+    except TaskError as e:
+        raise usage_error("--tasks", str(e)) from e
+
+
+def of_run(read: Callable[[], Found]) -> Found:
+    """Return what reading a run's folder gives. Errors: UsageError."""
+    try:
+        return read()
+    except LedgerError as e:
+        raise usage_error("RUN", str(e)) from e
