@@ -71,6 +71,7 @@ TOOLS = (
     tool("AK810", "stopped after {seconds} s", "use smaller sizes"),
     tool("AK811", "the reference cannot be used: {reason}"),
     tool("AK812", "there is not enough memory: {reason}", "use smaller sizes"),
+    tool("AK813", "`{path}` cannot take the entry: {reason}", "mend it and install again; nothing was written"),
     tool("AK901", "agentkern made an error of its own: {reason}", "please report it with the kernel's text"),
     tool("AK902", "the CUDA compiler rejected agentkern's code: {reason}", "please report it with the kernel's text"),
     tool("AK903", "threads are not synchronised: {reason}", "please report it, unless the text is your own"),

@@ -13,6 +13,7 @@ from agentkern.tools.corpus_export import corpus_export
 from agentkern.tools.corpus_search import corpus_list, corpus_search, corpus_show
 from agentkern.tools.doctor import doctor
 from agentkern.tools.explain import explain
+from agentkern.tools.install.install import InstallRequest, InstallResult, install
 from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.reference import read, reference
 from agentkern.tools.requests import CheckRequest, CompileRequest, RunRequest
@@ -48,6 +49,8 @@ __all__ = [
     "DoctorResult",
     "ExplainResult",
     "GivenInputs",
+    "InstallRequest",
+    "InstallResult",
     "JobResult",
     "ProfileRequest",
     "ProfileResult",
@@ -68,6 +71,7 @@ __all__ = [
     "corpus_verify",
     "doctor",
     "explain",
+    "install",
     "job",
     "profile",
     "read",

@@ -27,6 +27,7 @@ COMMANDS = {
     "corpus": "the kernels that come with agentkern: list, search, show, verify, export",
     "eval": "do agents write right kernels with it: tasks, runs, scores, reports",
     "doctor": "what works on this machine, what to install",
+    "install": "give a client the tools and the skills, or take them away",
     "mcp": "serve the tools over the Model Context Protocol",
 }
 

@@ -16,6 +16,7 @@ from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.sass import DisassemblyFailed, NvdisasmMissing, nvdisasm_version
 from agentkern.runtime.simulator import SimulatorBuildError, SimulatorUnavailableError, host_compiler
 from agentkern.runtime.simulator.selftest import self_test
+from agentkern.tools.install.install import installed_clients
 from agentkern.tools.requests import TARGETS
 from agentkern.tools.results import DoctorItem, DoctorResult
 
@@ -139,6 +140,14 @@ def _package() -> DoctorItem:
     return DoctorItem(name="agentkern", works=True, detail=f"{version} in `{Path(__file__).resolve().parent.parent}`")
 
 
+def _clients() -> DoctorItem:
+    found = installed_clients(Path.cwd())
+    parts = [f"{name}{'' if has_entry else ' (skills only: no MCP entry)'}" for name, has_entry in found.items()]
+    install = None if found and all(found.values()) else "agentkern install --client claude|codex|gemini|cursor|agents"
+    detail = f"set up here: {', '.join(parts)}" if found else "no agent's client is set up in this folder"
+    return DoctorItem(name="clients", works=install is None, detail=detail, install=install)
+
+
 _CHECKS: tuple[Callable[[], DoctorItem], ...] = (
-    _package, _python, _nvrtc, _nvdisasm, _compiler, _simulator, _z3, _torch, _gpu, _cache,
+    _package, _python, _nvrtc, _nvdisasm, _compiler, _simulator, _z3, _torch, _gpu, _cache, _clients,
 )  # fmt: skip

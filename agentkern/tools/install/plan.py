@@ -1,0 +1,143 @@
+"""What an installation or its undoing would change: files with their old and new content. Writes nothing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentkern.tools.install import json_text, toml_text
+from agentkern.tools.install.clients import SERVER, Client
+from agentkern.tools.install.entry import ConfigError, Entry, entry
+from agentkern.tools.install.files import read_or_none
+from agentkern.tools.install.record import Installed, digest
+from agentkern.tools.skills import SkillError, read_skills
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file: `name` as it is shown and kept, `path` where it lies, content before and after; None is no file."""
+
+    name: str
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+
+class PlanError(ValueError):
+    """A file is in the way; `path` names it."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+
+
+def plan_install(client: Client, project: Path, record: Installed, *, portable: bool) -> tuple[Change, ...]:
+    """Return every file that the client needs, changed or not, and those of an earlier version that it needs no more.
+
+    Errors: PlanError.
+    """
+    config = _located(project, client.config)
+    before = _read(config)
+    after = _with_entry(config, before, client, entry(client.fields, portable=portable))
+    found = [Change(_name(project, config), config, before, after)]
+    for relative, content in _skill_files(project).items():
+        path = _located(project, f"{client.skills}/{relative}")
+        found.append(Change(_name(project, path), path, _read(path), content))
+    names = {change.name for change in found}
+    elsewhere = {name for other, files in record.clients.items() if other != client.name for name in files}
+    for name in record.clients.get(client.name, ()):
+        if name not in names | elsewhere and name in record.files:
+            found += _restored(project, name, record)
+    return tuple(found)
+
+
+def plan_undo(client: Client, project: Path, record: Installed) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """Return the files to bring back to what was there, and the names of those that were changed since.
+
+    Files that another client needs are neither. Errors: PlanError.
+    """
+    elsewhere = {name for other, files in record.clients.items() if other != client.name for name in files}
+    back: list[Change] = []
+    left: list[str] = []
+    for name in record.clients.get(client.name, ()):
+        if name in elsewhere or name not in record.files:
+            continue
+        found = _restored(project, name, record)
+        back += found
+        path = _located(project, name)
+        if not found and digest(_read(path)) != digest(record.files[name].content_before):
+            left.append(name)
+    return tuple(back), tuple(left)
+
+
+def _restored(project: Path, name: str, record: Installed) -> list[Change]:
+    """The change back to what was there, none where the file is not as we left it."""
+    path = _located(project, name)
+    now = _read(path)
+    row = record.files[name]
+    return [Change(name, path, now, row.content_before)] if now is not None and digest(now) in row.ours else []
+
+
+def has_entry(client: Client, project: Path) -> bool:
+    """Whether the client's settings name our server. A file that cannot be read names nothing."""
+    try:
+        text = _text(_read(_located(project, client.config)))
+        read = json_text.parse(text).value if client.format == "json" else toml_text.parse(text)
+    except (PlanError, ConfigError):
+        return False
+    servers = read.get(client.servers, {}) if isinstance(read, dict) else {}
+    return isinstance(servers, dict) and SERVER in servers
+
+
+def _with_entry(config: Path, before: bytes | None, client: Client, given: Entry) -> bytes:
+    try:
+        text = _text(before)
+        if client.format == "toml":
+            return toml_text.set_table(text, (client.servers, SERVER), given).encode()
+        if not text.strip("\ufeff \t\r\n"):
+            return json_text.set_value(text, (client.servers, SERVER), dict(given)).encode()
+        servers = json_text.parse(text).value
+        known = servers.get(client.servers, {}) if isinstance(servers, dict) else {}
+        if not isinstance(known, dict) or SERVER not in known:
+            return json_text.set_value(text, (client.servers, SERVER), dict(given)).encode()
+        for key, value in given.items():
+            text = json_text.set_value(text, (client.servers, SERVER, key), value)
+        return text.encode()
+    except ConfigError as e:
+        raise PlanError(config, str(e)) from e
+
+
+def _text(content: bytes | None) -> str:
+    try:
+        return "" if content is None else content.decode()
+    except UnicodeDecodeError as e:
+        raise ConfigError(f"byte {e.start} is not UTF-8") from e
+
+
+def _skill_files(project: Path) -> dict[str, bytes]:
+    try:
+        skills = read_skills()
+        return {
+            f"{skill.name}/{file.as_posix()}": (skill.folder / file).read_bytes()
+            for skill in skills
+            for file in skill.files
+        }
+    except SkillError as e:
+        raise PlanError(project, str(e)) from e
+
+
+def _located(project: Path, name: str) -> Path:
+    """Where a file lies: what a link points at, so that the link stays one."""
+    return Path(os.path.realpath(project / name))
+
+
+def _name(project: Path, path: Path) -> str:
+    return path.relative_to(project).as_posix() if path.is_relative_to(project) else str(path)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return read_or_none(path)
+    except OSError as e:
+        raise PlanError(path, str(e.strerror)) from e
