@@ -160,7 +160,8 @@ ACCESSES = (
     Code(
         "AK320",
         "`{name}` of {dtype}: {reason}",
-        "give each block its own output element and combine them in a second grid",
+        "give each block its own output element and combine them in a second grid, or let the bits differ from run to "
+        "run: `@ak.kernel(nondeterministic=True)`",
     ),
     proof(
         "AK321",
@@ -261,6 +262,12 @@ BLOCKS = (
         severity="note",
     ),
     Code("AK430", "a required condition never holds: {message}", "build it for sizes and settings that it allows"),
+    Code(
+        "AK431",
+        "`nondeterministic=True` is not needed: every operation of this build gives the same bits in any order",
+        "leave it out, and verification can show equal bits: `@ak.kernel`",
+        severity="note",
+    ),
 )
 
 NUMBERS = (

@@ -6,7 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 # The launcher lives above this layer and needs packages that a kernel file must not import:
 # it is looked up at the first call.
@@ -17,8 +17,9 @@ Helper = TypeVar("Helper", bound=Callable[..., object])
 class Kernel:
     """A kernel's recorded source; calling it compiles for the arguments and launches."""
 
-    def __init__(self, function: Callable[..., object]) -> None:
+    def __init__(self, function: Callable[..., object], *, nondeterministic: bool = False) -> None:
         self.function = function
+        self.nondeterministic = nondeterministic
         self.name = function.__name__
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
@@ -51,9 +52,24 @@ def compile(kernel: Kernel, *, schedule: Any = None, **fixed: float) -> Callable
     return importlib.import_module(LAUNCHER).compile_function(kernel, schedule, fixed)
 
 
-def kernel(function: Callable[..., object]) -> Kernel:
-    """Mark a function as a kernel."""
-    return Kernel(function)
+@overload
+def kernel(function: Callable[..., object]) -> Kernel: ...
+
+
+@overload
+def kernel(*, nondeterministic: bool) -> Callable[[Callable[..., object]], Kernel]: ...
+
+
+def kernel(
+    function: Callable[..., object] | None = None, *, nondeterministic: bool = False
+) -> Kernel | Callable[[Callable[..., object]], Kernel]:
+    """Mark a function as a kernel.
+
+    `nondeterministic=True` allows atomic sums of floats, whose bits differ from run to run; every tool then says so.
+    """
+    if function is None:
+        return lambda marked: Kernel(marked, nondeterministic=nondeterministic)
+    return Kernel(function, nondeterministic=nondeterministic)
 
 
 def inline(function: Helper) -> Helper:

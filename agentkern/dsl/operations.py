@@ -317,17 +317,20 @@ def load(x: Tile, where: Operand | None = None, fill: Operand | None = 0) -> Til
 
 
 def atomic_add(y: Tile, value: Operand, where: Operand | None = None) -> None:
-    """Add to elements of an integer tensor that an earlier grid has written, whatever else adds to them; wraps."""
+    """Add to elements that hold values already, whatever else adds to them; integers wrap.
+
+    Floats (f16, bf16, f32, f64) need `@ak.kernel(nondeterministic=True)`: their rounding follows the order of threads.
+    """
     raise not_executed("atomic_add")
 
 
 def atomic_max(y: Tile, value: Operand, where: Operand | None = None) -> None:
-    """The larger one to elements of an integer tensor that an earlier grid has written."""
+    """The larger one to elements that hold values already, integers or floats; as `ak.maximum`, in any order."""
     raise not_executed("atomic_max")
 
 
 def atomic_min(y: Tile, value: Operand, where: Operand | None = None) -> None:
-    """The smaller one to elements of an integer tensor that an earlier grid has written."""
+    """The smaller one to elements that hold values already, integers or floats; as `ak.minimum`, in any order."""
     raise not_executed("atomic_min")
 
 

@@ -10,7 +10,7 @@
 | exponents of scales were rounded to nearest, not up | test_a_scale_of_a_power_of_two_is_rounded_up; the type itself rounds to nearest: test_the_exponent_type_holds_scales |
 | a function of a 16-bit type called itself | test_functions_of_every_16_bit_value_are_right |
 | -0 was lost in additions, fusions and ties of extremes | test_zeros_keep_their_signs |
-| an atomic maximum of floats took -0 for a tiny number | test_atomics_of_floats_are_refused, test_atomic_extremes_order_integers_by_sign |
+| an atomic maximum of floats took -0 for a tiny number | test_atomic_extremes_of_floats_order_zeros_and_keep_nan, test_atomic_extremes_order_integers_by_sign |
 | a fused chain skipped the rounding to bf16 in its middle | test_each_bf16_operation_rounds |
 | products of f32 were silently narrower | does not apply: products |
 | lanes of an 8-bit fill spread their signs over one another | test_a_fill_of_narrow_integers_keeps_every_lane |
@@ -232,10 +232,30 @@ def k(x: ak.In[ak.f32,N], y: ak.In[ak.f32,N], hi: ak.Out[ak.f32,N], lo: ak.Out[a
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "f16"])
-@pytest.mark.parametrize("atomic", ["add", "max", "min"])
-def test_atomics_of_floats_are_refused(dtype: str, atomic: str):
-    body = f"def k(x: ak.InOut[ak.{dtype},N], y: ak.In[ak.{dtype},N]):\n    for n in ak.grid(N):\n        ak.atomic_{atomic}(x[n],y[n])\n"
+def test_atomic_sums_of_floats_are_refused(dtype: str):
+    body = f"def k(x: ak.InOut[ak.{dtype},N], y: ak.In[ak.{dtype},N]):\n    for n in ak.grid(N):\n        ak.atomic_add(x[n],y[n])\n"
     assert codes(body) == ["AK320"]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_atomic_extremes_of_floats_order_zeros_and_keep_nan(dtype: str, simulator_cache: Path):
+    body = f"""\
+def k(x: ak.In[ak.{dtype},N], hi: ak.InOut[ak.{dtype},N], lo: ak.InOut[ak.{dtype},N]):
+    for n in ak.grid(N):
+        ak.atomic_max(hi[n],x[n])
+        ak.atomic_min(lo[n],x[n])
+"""
+    kind = np.dtype(dtype.replace("f", "float"))
+    old = np.array([0.0, -0.0, -0.0, 1e-40, -1.0, -1.0, np.nan, -np.nan, -np.nan, 2.0, -INF], kind)
+    x = np.array([-0.0, 0.0, -1e-40, -0.0, -2.0, np.nan, 1.0, -1.0, 1.0, INF, -3.0], kind)
+    found = run(Case(body, {"N": len(x)}), {"x": x, "hi": old, "lo": old}, simulator_cache)
+    largest = [0.0, 0.0, -0.0, kind.type(1e-40), -1.0, np.nan, np.nan, np.nan, np.nan, INF, -3.0]
+    smallest = [-0.0, -0.0, kind.type(-1e-40), -0.0, -2.0, np.nan, np.nan, np.nan, np.nan, 2.0, -INF]
+    for got, want in ((found["hi"], np.array(largest, kind)), (found["lo"], np.array(smallest, kind))):
+        real = ~np.isnan(want)
+        assert got[real].tobytes() == want[real].tobytes()
+        bits = got[~real].view(f"u{kind.itemsize}")
+        assert set(bits.tolist()) == {(1 << (8 * kind.itemsize - 1)) - 1}
 
 
 @pytest.mark.parametrize("dtype", ["i32", "i64", "u32", "u64"])

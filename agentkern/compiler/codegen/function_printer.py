@@ -15,6 +15,7 @@ from agentkern.compiler.codegen.c_types import (
 )
 from agentkern.compiler.codegen.cuda_async import ASYNC_PRINTERS
 from agentkern.compiler.codegen.prelude import PreludeFunction
+from agentkern.compiler.codegen.updates import update_function
 from agentkern.compiler.codegen.usual_forms import print_usual
 from agentkern.compiler.codegen.vectors import VectorAccess, pack, unpack
 from agentkern.compiler.ir.core import Kernel, Op, Value
@@ -284,10 +285,8 @@ def _load_vector(f: FunctionPrinter, op: Op) -> None:
 def _store_vector(f: FunctionPrinter, op: Op) -> None:
     address, source, pointer = _address(f, op)
     access = _vector_access(op)
-    accessor = f"{'ak_sts' if pointer.space == 'shared' else 'ak_st'}_{access.accessor}"
-    if op.name == "update":
-        sign = "i" if access.suffix.startswith("i") and op.attrs["kind"] != "add" else "u"
-        accessor = f"ak_red{'_shared' * (pointer.space == 'shared')}_{op.attrs['kind']}_{sign}{access.bits}"
+    store = f"{'ak_sts' if pointer.space == 'shared' else 'ak_st'}_{access.accessor}"
+    accessor = update_function(op, f.arch) if op.name == "update" else store
     f.functions.add(accessor)
     f.line(f"{accessor}({address}, {f.helper(pack(access))}({source}));", op)
 

@@ -21,6 +21,7 @@ from agentkern.compiler.frontend.conversion import (
     together,
     weak_tile,
 )
+from agentkern.compiler.frontend.decorators import allowing_fix
 from agentkern.compiler.frontend.lists import list_item
 from agentkern.compiler.frontend.lowering import I64, Lowering
 from agentkern.compiler.frontend.record_stores import part_written, record_target, store_part
@@ -46,11 +47,11 @@ from agentkern.compiler.frontend.values import (
 from agentkern.compiler.frontend.views import place
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.nondeterminism import ATOMIC_FLOATS, has_atomics
 from agentkern.compiler.ir.types import TileType
 from agentkern.dsl.dtypes import DTYPES, DType
 
 BOOL = DTYPES["bool"]
-ATOMIC_BITS = 32
 LOAD = form("ak.load(x[...], where=None, fill=0)")
 STORE = form("ak.store(y[...], value, where=None, distinct=False)")
 Arguments = dict[str, Argument]
@@ -230,8 +231,7 @@ def _atomic(kind: str) -> Callable[[Lowering, ast.Call], FrontValue]:
                 instead="keep counters in a tensor of their own",
             )
         dtype = tensor.type.dtype
-        if not dtype.is_integer or dtype.bits < ATOMIC_BITS:
-            lw.fail("AK320", node, name=name, dtype=dtype.name, reason=_no_atomic(dtype))
+        _check_atomic(lw, node, name, kind, dtype)
         selection = writable(lw, tensor, subscript)
         arguments = _bound(lw, name, words, node)
         mask = mask_argument(lw, name, arguments, selection.shape)
@@ -241,10 +241,16 @@ def _atomic(kind: str) -> Callable[[Lowering, ast.Call], FrontValue]:
     return rule
 
 
-def _no_atomic(dtype: DType) -> str:
-    if dtype.is_float:
-        return "its bits would depend on the order of threads"
-    return "the hardware has it for 32 and 64 bits only"
+def _check_atomic(lw: Lowering, node: ast.Call, name: str, kind: str, dtype: DType) -> None:
+    """Reject what the hardware lacks, and sums that a kernel has not said may depend on order. Errors: AK320."""
+    if not has_atomics(dtype):
+        floats = ", ".join(sorted(ATOMIC_FLOATS))
+        reason = f"the hardware has it for {floats} and integers of 32 and 64 bits"
+        hint = "combine in a wider type, and convert in a later grid"
+        lw.fail("AK320", node, name=name, dtype=dtype.name, reason=reason, hint=hint)
+    if dtype.is_float and kind == "add" and (lw.kernel is None or lw.kernel.name not in lw.nondeterministic):
+        reason = "its bits would depend on the order of threads"
+        lw.fail("AK320", node, name=name, dtype=dtype.name, reason=reason, fixes=allowing_fix(lw))
 
 
 def _flag(lw: Lowering, name: str, arguments: Arguments, keyword: str) -> bool:

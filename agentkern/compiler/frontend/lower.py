@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from agentkern.compiler.frontend import expressions, statements
+from agentkern.compiler.frontend.decorators import unneeded
 from agentkern.compiler.frontend.habits import habit_warnings
 from agentkern.compiler.frontend.lowering import MAX_OPERATIONS, Lowering, TooLarge
 from agentkern.compiler.frontend.module import read_module
@@ -18,6 +19,7 @@ from agentkern.compiler.frontend.signature import Signature, read_signature
 from agentkern.compiler.frontend.sinking import grids_of
 from agentkern.compiler.frontend.source import MAX_DEPTH, parse_source
 from agentkern.compiler.ir.core import Builder, Kernel
+from agentkern.compiler.ir.nondeterminism import ATTRIBUTE
 from agentkern.compiler.ir.tile_ops import TILE_OPS
 from agentkern.diagnostics import Diagnostic, Edit, Fix, Span, error, in_source_order
 
@@ -128,6 +130,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
     reason = why_not_kernel(node.name)
     if reason is not None:
         lw.diagnostics.append(error("AK123", lw.header(node), name=node.name, what="kernel", reason=reason))
+    lw.kernel = node
     signature = read_signature(lw, node, settings)
     lw.parameter_names, lw.optional = set(signature.names), tuple(signature.optional)
     lw.promises = tuple(signature.promises)
@@ -140,8 +143,9 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
         (name, lw.dim_values[name]) for name, info in lw.sizes.items() if info.static and name in lw.dim_values
     )
     ops = grids_of(without_unused(lw.builder.ops, lw.unused_allowed) if lw.unused_allowed else lw.builder.ops)
+    declared = node.name in lw.nondeterministic
     if not lw.diagnostics:
-        lw.diagnostics += habit_warnings(lw, ops)
+        lw.diagnostics += habit_warnings(lw, ops) + (unneeded(lw, ops) if declared else ())
     return Kernel(
         node.name,
         "tile",
@@ -156,6 +160,7 @@ def _kernel(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar])
             **({"promises": tuple(signature.promises)} if signature.promises else {}),
             **({"lists": tuple(signature.lists)} if signature.lists else {}),
             **({"records": tuple(signature.records)} if signature.records else {}),
+            **({ATTRIBUTE: True} if declared else {}),
         },
     )
 

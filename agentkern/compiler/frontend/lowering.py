@@ -153,6 +153,9 @@ class Lowering:
         self.places: set[ast.expr] = set()
         # Operations, by identity, that nothing is lost with where nobody uses what they give.
         self.unused_allowed: set[int] = set()
+        # Names of kernels marked `nondeterministic=True`; the kernel being lowered.
+        self.nondeterministic: set[str] = set()
+        self.kernel: ast.FunctionDef | None = None
 
     # Diagnostics
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from agentkern.compiler.frontend.decorators import read_decorator
 from agentkern.compiler.frontend.expressions import PUBLIC, public_value
 from agentkern.compiler.frontend.lowering import Lowering, Rejected
 from agentkern.compiler.frontend.record_types import UNNAMED
@@ -149,7 +150,7 @@ def _bind(lw: Lowering, target: ast.Name, node: ast.expr, value: FrontValue) -> 
 
 
 def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
-    values = [_decorator(lw, decorator) for decorator in node.decorator_list]
+    values = [read_decorator(lw, decorator, node.name) for decorator in node.decorator_list]
     helper = any(
         isinstance(d, ast.Attribute | ast.Name) and ast.unparse(d).endswith("inline") for d in node.decorator_list
     )
@@ -164,23 +165,3 @@ def _function(lw: Lowering, node: ast.FunctionDef, kernels: Functions) -> None:
     lw.bind(node.name, PythonName(node.name, kind))
     if is_kernel:
         kernels[node.name] = node
-
-
-def _decorator(lw: Lowering, node: ast.expr) -> FrontValue:
-    callee = node.func if isinstance(node, ast.Call) else node
-    value = lw.evaluate(callee)
-    if value == Function("inline") and not isinstance(node, ast.Call):
-        return value
-    if value == Function("kernel") and isinstance(node, ast.Call):
-        fixes = (lw.source.replace(node, lw.source.exact(callee), "leave the parentheses out"),)
-        if node.args or node.keywords:
-            found = lw.diagnostic(
-                "AK601", node, name="arguments of `ak.kernel`", instead="write `@ak.kernel`", fixes=fixes
-            )
-        else:
-            found = lw.diagnostic("AK118", node, name="ak.kernel()", fixes=fixes)
-        lw.diagnostics.append(found)
-    elif value != Function("kernel") and not isinstance(value, Poison):
-        fixes = (lw.source.replace(node, f"{lw.prefix}kernel", "mark it as a kernel"),) if lw.prefix else ()
-        lw.diagnostics.append(lw.diagnostic("AK118", node, name=lw.source.text_of(node), fixes=fixes))
-    return value

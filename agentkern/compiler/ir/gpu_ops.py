@@ -8,6 +8,7 @@ takes no decision.
 from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
+from agentkern.compiler.ir.nondeterminism import has_atomics
 from agentkern.compiler.ir.types import TileType
 
 GPU: frozenset[Stage] = frozenset({"gpu"})
@@ -40,9 +41,9 @@ def _update(op: Op) -> str | None:
     pointer = op.operands[0].type
     if not isinstance(pointer, Pointer) or pointer.readonly:
         return "updates what is not memory that may be written"
-    if pointer.space == "shared" and (op.attrs["kind"] != "add" or pointer.dtype.bits != 32):
+    if pointer.space == "shared" and (op.attrs["kind"] != "add" or pointer.dtype.bits != 32 or pointer.dtype.is_float):
         return f"there is no atomic {op.attrs['kind']} of {pointer.dtype} in shared memory"
-    if op.attrs["kind"] not in ("add", "max", "min") or pointer.dtype.is_float or pointer.dtype.bits < 32:
+    if op.attrs["kind"] not in ("add", "max", "min") or not has_atomics(pointer.dtype):
         return f"there is no atomic {op.attrs['kind']} of {pointer.dtype}"
     return _memory(op) or (None if op.attrs["count"] == 1 else "one element at a time")
 

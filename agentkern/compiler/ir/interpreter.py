@@ -13,12 +13,13 @@ import numpy as np
 
 from agentkern.compiler.ir import reference_orders
 from agentkern.compiler.ir.core import Kernel, Op, Value
-from agentkern.compiler.ir.interpreter_access import update_elements
+from agentkern.compiler.ir.interpreter_atomics import update_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_grids import block_type, blocks_between, grid_frames
 from agentkern.compiler.ir.interpreter_loops import run_branch, run_loop
 from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
+from agentkern.compiler.ir.interpreter_orders import Orders
 from agentkern.compiler.ir.interpreter_requirements import BrokenPromise, RequirementError, require
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
 from agentkern.compiler.ir.types import TensorType, TileType
@@ -33,15 +34,17 @@ def interpret(
     scalars: Mapping[str, int | float | bool],
     *,
     free_block: int | None = None,
+    orders: Orders | None = None,
 ) -> None:
     """Run `kernel` (TILE) over raw storage arrays, writing those of Out and InOut parameters in place.
 
     tensors: by parameter name, in the storage of `reference_formats.py`; scratch may be left out. sizes: every run-time
-    size. free_block: the size of blocks that the compiler chooses, for tests; None takes what runs fast.
+    size. free_block: the size of blocks that the compiler chooses, for tests; None takes what runs fast. orders: notes
+    which elements depend on the order of float atomics.
     Errors: InterpreterError when an argument is missing or misshapen, or an index is out of range.
     """
     static = {info.name: sizes[info.name] for info in kernel.sizes if info.static and info.name in sizes}
-    frame = Frame({}, dict(sizes), static, free_block)
+    frame = Frame({}, dict(sizes), static, free_block, orders=orders)
     for param in kernel.params:
         frame.values[id(param)] = _argument(param, frame, tensors, scalars)
     _run(kernel.body, frame)
@@ -98,6 +101,8 @@ def _evaluate(op: Op, frame: Frame) -> Raw:
         return _reduce(op, frame)
     if op.name in SCANS:
         return _scan(op, frame)
+    if op.name == "load" and frame.orders is not None:
+        frame.orders.read(op.operands[0].name or "")
     if op.name in MOVES:
         return MOVES[op.name](op, frame)
     raise InterpreterError(f"operation `{op.name}` has no meaning in the interpreter", op.location)
@@ -140,6 +145,8 @@ def _scan(op: Op, frame: Frame) -> Raw:
 def _run_grid(op: Op, frame: Frame) -> None:
     for inner in grid_frames(op, frame):
         _run(op.regions[0].ops, inner)
+    if frame.orders is not None:
+        frame.orders.end_grid()
 
 
 def _run_stream(op: Op, frame: Frame) -> None:
@@ -152,7 +159,7 @@ def _run_stream(op: Op, frame: Frame) -> None:
     chunks, carried = blocks_between(extent, block.block) or (Block(0, 0, 0),), dict[int, Raw]()
     for chunk in reversed(chunks) if op.attrs.get("reverse") else chunks:
         sizes = frame.sizes | {block.name: chunk.stop - chunk.start}
-        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block, frame.scattered, carried)
+        inner = Frame(dict(frame.values), sizes, frame.static, frame.free_block, frame.scattered, carried, frame.orders)
         inner.values[id(region.args[0])] = chunk
         _run(region.ops, inner)
         for tiles, value in zip(yielded, last.operands, strict=True):

@@ -29,7 +29,7 @@ def load_elements(op: Op, frame: Frame) -> Raw:
     array, type_ = tensor_array(op, frame), op.result.type
     assert isinstance(type_, TileType)
     shape = frame.shape(type_.shape)
-    places, present = _places(op, frame, array, shape)
+    places, present = places_of(op, frame, array, shape)
     fill = fill_of(op)
     found = np.zeros(shape, array.dtype)
     if fill is not None:
@@ -42,24 +42,13 @@ def store_elements(op: Op, frame: Frame) -> None:
     """Write every element where the mask holds. Errors: BrokenPromise for a place written twice."""
     value = frame.array(op.operands[1])
     with written_array(op, frame) as array:
-        places, present = _places(op, frame, array, value.shape)
+        places, present = places_of(op, frame, array, value.shape)
         if not op.attrs.get("again"):
             _once(op, frame, array, places)
         bits_of(array)[places] = bits_of(np.ascontiguousarray(value))[present]
 
 
-_COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}
-
-
-def update_elements(op: Op, frame: Frame) -> None:
-    """Combine every element where the mask holds with what the tensor holds; sums wrap."""
-    value = frame.array(op.operands[1])
-    with written_array(op, frame) as array:
-        places, present = _places(op, frame, array, value.shape)
-        _COMBINE[str(op.attrs["kind"])].at(array, places, np.ascontiguousarray(value)[present])
-
-
-def _places(op: Op, frame: Frame, array: Raw, shape: tuple[int, ...]) -> tuple[tuple[Raw, ...], Raw]:
+def places_of(op: Op, frame: Frame, array: Raw, shape: tuple[int, ...]) -> tuple[tuple[Raw, ...], Raw]:
     """One array of indices per axis of the tensor, for the elements that are present, and which these are."""
     mask = mask_of(op)
     present = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(frame.array(mask), shape)

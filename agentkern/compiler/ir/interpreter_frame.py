@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Location, Value
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.interpreter_orders import Orders
 from agentkern.compiler.ir.reference_formats import Raw
 
 
@@ -36,7 +37,8 @@ class Frame:
     """What an operation sees: values by identity, extents by name, and the extents that fix orders.
 
     `scattered` holds the elements that stores of the running grid have written through tiles of indices, by store;
-    `carried` the totals so far of scans that a stream runs chunk by chunk, by scan.
+    `carried` the totals so far of scans that a stream runs chunk by chunk, by scan; `orders`, where it is asked for,
+    what depends on the order of threads.
     """
 
     values: dict[int, Datum]
@@ -45,6 +47,7 @@ class Frame:
     free_block: int | None
     scattered: dict[int, Raw] = field(default_factory=dict[int, Raw])
     carried: dict[int, Raw] = field(default_factory=dict[int, Raw])
+    orders: Orders | None = None
 
     def array(self, value: Value) -> Raw:
         """Return the array that a tile or tensor value has."""

@@ -15,6 +15,7 @@ from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_loops import FREE_STEP
+from agentkern.compiler.ir.reference_formats import Raw
 from agentkern.compiler.ir.segments import SegmentAxis, length_name, segment_axes, start_name
 from agentkern.compiler.ir.types import BlockType, TileType
 
@@ -60,10 +61,10 @@ def grid_frames(op: Op, frame: Frame) -> Iterator[Frame]:
             type_ = block_type(arg)
             first, extent = frame.shape((type_.first, type_.length))
             axes.append([_entered({arg: b}) for b in blocks_between(extent, pieces[arg], first)])
-    scattered: dict[int, object] = {}
+    scattered = dict[int, Raw]()
     for steps in itertools.product(*axes):
         sizes = dict(frame.sizes)
-        inner = Frame(dict(frame.values), sizes, static, frame.free_block, scattered)  # pyright: ignore[reportArgumentType]: filled with arrays
+        inner = Frame(dict(frame.values), sizes, static, frame.free_block, scattered, orders=frame.orders)
         for step in steps:
             sizes.update(step.sizes)
             inner.values.update({id(value): block for value, block in step.blocks.items()})

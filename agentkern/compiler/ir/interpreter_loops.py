@@ -36,7 +36,8 @@ def run_loop(op: Op, frame: Frame, run: Run) -> None:
     carried = [frame.array(value) for value in parts.inits]
     for ordinal, start in enumerate(range(first, end, step)):
         block = Block(start, min(start + step, end), ordinal)
-        inner = Frame(dict(frame.values), sizes | {type_.name: block.stop - start}, static, frame.free_block)
+        inner_sizes = sizes | {type_.name: block.stop - start}
+        inner = Frame(dict(frame.values), inner_sizes, static, frame.free_block, orders=frame.orders)
         inner.values[id(parts.block)] = block
         inner.values.update({id(arg): value for arg, value in zip(parts.args, carried, strict=True)})
         run(op.regions[0].ops, inner)

@@ -20,7 +20,7 @@ from agentkern.compiler.ir.views import view_of
 def tensor_array(op: Op, frame: Frame) -> Raw:
     """What an access' subscript subscripts, to be read. Errors: InterpreterError."""
     array = frame.array(op.operands[0])
-    return _viewed(op, frame, np.ascontiguousarray(array).reshape(array.shape)) if view_of(op) else array
+    return viewed_array(op, frame, np.ascontiguousarray(array).reshape(array.shape)) if view_of(op) else array
 
 
 @contextmanager
@@ -32,12 +32,13 @@ def written_array(op: Op, frame: Frame) -> Generator[Raw]:
         return
     # a tensor with gaps has no such view: a copy without gaps has, and goes back whole
     work = np.ascontiguousarray(array).reshape(array.shape)
-    yield _viewed(op, frame, work)
+    yield viewed_array(op, frame, work)
     if not np.may_share_memory(work, array):
         array[...] = work
 
 
-def _viewed(op: Op, frame: Frame, array: Raw) -> Raw:
+def viewed_array(op: Op, frame: Frame, array: Raw) -> Raw:
+    """Any array of the tensor's shape, as an access' subscript sees it. Errors: InterpreterError."""
     for name, *given in view_of(op):
         array = _step(op, frame, array, str(name), given)
     return array

@@ -9,6 +9,7 @@ from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 from agentkern.compiler.ir.loop_ops import LOOP_ROWS
 from agentkern.compiler.ir.narrow_floats import NARROW_FLOATS
+from agentkern.compiler.ir.nondeterminism import has_atomics
 from agentkern.compiler.ir.order_ops import ORDER_ROWS, reduced_wrongly
 from agentkern.compiler.ir.segments import wrong_segments
 from agentkern.compiler.ir.subscripts import wrong_access
@@ -169,7 +170,7 @@ def _store(op: Op) -> str | None:
 
 def _atomic(op: Op) -> str | None:
     value = op.operands[1].type
-    if not isinstance(value, TileType) or not value.dtype.is_integer or value.dtype.bits < 32:
+    if not isinstance(value, TileType) or not has_atomics(value.dtype):
         return f"an atomic of {value}"
     if op.attrs["kind"] not in ("add", "max", "min"):
         return f"there is no atomic {op.attrs['kind']}"

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from agentkern.compiler.ir.core import Kernel, Op, Value, VerifyRule
+from agentkern.compiler.ir.core import Kernel, Op, Value, VerifyRule, walk
+from agentkern.compiler.ir.nondeterminism import ATTRIBUTE, is_nondeterministic, is_order_dependent
 
 
 class IrError(ValueError):
@@ -66,3 +67,7 @@ def _check_region(ops: Sequence[Op], visible: set[Value], stage: str) -> None:
 def verify_kernel(kernel: Kernel) -> None:
     """Check definitions before uses, attributes, types and every row's rule. Errors: IrError."""
     _check_region(kernel.body, set(kernel.params), kernel.stage)
+    if not is_nondeterministic(kernel):
+        for op in walk(kernel.body):
+            if is_order_dependent(op):
+                raise IrError(op, f"sums floats in any order, and the kernel is not `{ATTRIBUTE}`")

@@ -44,7 +44,7 @@ from agentkern.runtime.simulator.reports import make_report
 from agentkern.runtime.simulator.toolchain import build_shared_object, machine_flags
 
 _SHIM = Path(__file__).parent / "shim"
-_SHIM_PARTS = ("abi.h", "threads.h", "memory.h", "arithmetic.h", "instructions.h", "entry.h")
+_SHIM_PARTS = ("abi.h", "threads.h", "memory.h", "arithmetic.h", "instructions.h", "float_atomics.h", "entry.h")
 _HOPPER_PARTS = ("hopper_abi.h", "hopper.h")
 HOST_FLAGS = (
     "-std=c++17",

@@ -247,9 +247,15 @@ CASES = [
     ),
     (
         "atomic",
-        'atomic(%y, %a, %t) {index = ["$0", ":"], kind = "add"}',
+        'atomic(%y, %p, %t) {index = ["$0", ":"], kind = "add"}',
         "atomic of",
         'atomic(%counts, %e, %t) {index = ["$0"], kind = "add"}',
+    ),
+    (
+        "atomic",
+        'atomic(%y, %a, %t) {index = ["$0", ":"], kind = "add"}',
+        "sums floats in any order",
+        'atomic(%y, %a, %t) {index = ["$0", ":"], kind = "max"}',
     ),
     (
         "atomic",

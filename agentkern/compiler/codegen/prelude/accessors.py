@@ -7,6 +7,7 @@ ld, ld.global.nc, st.
 
 from dataclasses import dataclass
 
+from agentkern.compiler.codegen.prelude.float_atomics import FLOAT_ATOMICS
 from agentkern.compiler.codegen.prelude.table import PreludeFunction
 
 _SOURCE = "PTX ISA: ld, ld.global.nc, st"
@@ -137,4 +138,5 @@ ACCESSORS: tuple[PreludeFunction, ...] = (
         )
     ),
     *_UPDATES,
+    *FLOAT_ATOMICS,
 )
