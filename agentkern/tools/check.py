@@ -9,6 +9,7 @@ from agentkern.compiler.abi import lists_of
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.ir.records import Layout, records_of
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.passes.simplify import share_repeated
@@ -16,6 +17,7 @@ from agentkern.compiler.proofs import ProofReport, diagnose, prove_kernel
 from agentkern.diagnostics import Diagnostic, in_source_order, status_of
 from agentkern.dsl.dtypes import DType
 from agentkern.runtime.scalar_arguments import round_to
+from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.requests import CheckRequest
 from agentkern.tools.results import CheckResult, ProofCounts, diagnostic_record
 
@@ -37,8 +39,9 @@ def check(request: CheckRequest) -> CheckResult:
     timings = {"frontend": lowered_at - started, "proofs": proved_at - lowered_at}
     return CheckResult(
         status=status_of(diagnostics),
-        summary=_summary(diagnostics, lowered.kernels),
+        summary=_summary(diagnostics, lowered.kernels, said_of(lowered.outline)),
         diagnostics=tuple(diagnostic_record(diagnostic) for diagnostic in diagnostics),
+        nondeterministic=lowered.outline is not None and is_nondeterministic(lowered.outline),
         kernels=lowered.kernels,
         signature=signature_text(lowered.kernel) if lowered.kernel is not None else None,
         proofs=ProofCounts(**report.counts()) if lowered.kernel is not None else None,
@@ -117,11 +120,11 @@ def _shortest(value: float, dtype: DType) -> str:
     return str(value)
 
 
-def _summary(diagnostics: tuple[Diagnostic, ...], kernels: tuple[str, ...]) -> str:
+def _summary(diagnostics: tuple[Diagnostic, ...], kernels: tuple[str, ...], said: str) -> str:
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
     if not errors:
         what = f"`{kernels[0]}` is" if len(kernels) == 1 else f"{len(kernels)} kernels are"
-        return f"{what} in order; next: verify"
+        return f"{what} in order{said}; next: verify"
     first = errors[0]
     place = f"line {first.span.start[0]}"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

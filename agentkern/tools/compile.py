@@ -14,6 +14,7 @@ from pathlib import Path
 from agentkern.compiler.driver import MODES, pass_names
 from agentkern.compiler.driver import CompileRequest as DriverRequest
 from agentkern.compiler.driver import CompileResult as Compiled
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 from agentkern.runtime.build import Build
@@ -27,6 +28,7 @@ from agentkern.runtime.sass import DisassemblyFailed, NvdisasmMissing
 from agentkern.tools.artifacts import ArtifactStore, default_store
 from agentkern.tools.check import signature_text
 from agentkern.tools.emit import emit_text
+from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.requests import CompileRequest, Emit
 from agentkern.tools.results import Artifact, CompileResult, Estimate, ProofCounts, Resources, diagnostic_record
@@ -161,6 +163,7 @@ def _answer(request: CompileRequest, built: Built, store: ArtifactStore, folder:
         summary=_summary(request, built, tuple(diagnostics)),
         diagnostics=tuple(diagnostic_record(diagnostic) for diagnostic in diagnostics),
         artifacts=_keep(built, texts, store, folder),
+        nondeterministic=compiled.kernel is not None and is_nondeterministic(compiled.kernel),
         kernel_id=compiled.kernel_id or None,
         target=request.target,
         signature=signature_text(compiled.kernel) if compiled.kernel is not None else None,
@@ -222,12 +225,12 @@ def _summary(request: CompileRequest, built: Built, diagnostics: tuple[Diagnosti
         next_step = first.hint or "change the kernel and compile again"
         return f"{first.code}, line {first.span.start[0]}: {first.message}{more}; {next_step}"
     assert built.compiled.kernel is not None
-    name = built.compiled.kernel.name
+    name, said = built.compiled.kernel.name, said_of(built.compiled.kernel)
     if built.build is None:
-        return f"`{name}` stopped after `{request.stop_after}`; next: --from with what it printed"
+        return f"`{name}` stopped after `{request.stop_after}`{said}; next: --from with what it printed"
     resources = _resources(built)
     used = f": {resources.registers} registers, {resources.spill_bytes} bytes spilled" if resources is not None else ""
-    return f"`{name}` is compiled for {request.target}{used}; next: verify"
+    return f"`{name}` is compiled for {request.target}{used}{said}; next: verify"
 
 
 def _key(request: CompileRequest, cache: Cache) -> str:

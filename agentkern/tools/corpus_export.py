@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentkern.compiler.driver import CompileRequest
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.runtime.programs import compile_program
 from agentkern.tools.corpus_index import index_of
 
@@ -22,6 +23,7 @@ def corpus_export(corpus: Path | None = None) -> Iterator[str]:
             "task": entry.summary,
             "tags": list(entry.tags),
             "signature": indexed.signature,
+            "nondeterministic": is_nondeterministic(indexed.tile),
             "dims": dict(entry.dims),
             "kernel": entry.source,
             "cuda": compile_program(request, None).cuda,

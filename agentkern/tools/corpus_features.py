@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.ir.core import Kernel, Op, Value, walk
 from agentkern.compiler.ir.loop_ops import loop_parts
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.ir.order_ops import ARGUMENTS, SCANS
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
@@ -150,7 +151,8 @@ FEATURES: tuple[Feature, ...] = (
     Feature("several grids", "more than one grid, one after another", lambda u: _n_grids(u) > 1),
     Feature("ragged", "segments of different lengths, by offsets", lambda u: u.has_attr("segments")),
     Feature("block", "a block whose size means something", _has_given_block),
-    Feature("atomics", "integers combined in place by many blocks", lambda u: u.has("atomic")),
+    Feature("atomics", "elements combined in place by many blocks", lambda u: u.has("atomic")),
+    Feature("nondeterministic", "bits that may differ from run to run", lambda u: is_nondeterministic(u.kernel)),
     Feature("in place", "a tensor that is read and written", _is_in_place),
     Feature("quantise", "floats rounded to 8 bits or fewer", _is_narrowed),
     Feature("dequantise", "elements of 8 bits or fewer made wide", _is_widened),

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.tools.corpus_features import FEATURE_NAMES
 from agentkern.tools.corpus_index import Indexed, find, index_of, without
@@ -16,6 +17,7 @@ from agentkern.tools.corpus_ranking import Collection
 from agentkern.tools.corpus_signature import likeness, tensors_in
 from agentkern.tools.corpus_words import words_of
 from agentkern.tools.near_duplicates import similarity
+from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.results import CorpusEntry, CorpusListResult, CorpusShowResult
 from agentkern.tools.sources import usage_error
 
@@ -99,7 +101,8 @@ def corpus_show(name: str, corpus: Path | None = None, hidden: tuple[str, ...] =
     entry, kernel = found.entry, found.kernel
     return CorpusShowResult(
         status="ok",
-        summary=f"{kernel}: {entry.summary}; next: `agentkern verify {entry.path}:{kernel}`",
+        summary=f"{kernel}: {entry.summary}{said_of(found.tile)}; next: `agentkern verify {entry.path}:{kernel}`",
+        nondeterministic=is_nondeterministic(found.tile),
         name=kernel,
         path=entry.path,
         signature=found.signature,

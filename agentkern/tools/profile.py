@@ -14,10 +14,12 @@ from pydantic import Field
 from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.programs import compile_program
 from agentkern.runtime.worker import JobFailed, Worker
+from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.requests import KernelRequest, Target, Value
 from agentkern.tools.results import ProfileResult, Roofline, diagnostic_record
@@ -61,7 +63,7 @@ def profile(
     static = {info.name: request.dims[info.name] for info in lowered.outline.sizes if info.name in request.dims}
     missing = [info.name for info in lowered.outline.sizes if info.static and info.name not in static]
     if missing:
-        return _without_time((error("AK803", Span(request.path), name=missing[0]),), None)
+        return _without_time((error("AK803", Span(request.path), name=missing[0]),), None, lowered.outline)
     compiled = compile_program(compile_request(request, lowered.outline.sizes), None, stop_after="simplify")
     if compiled.kernel is None or compiled.status != "ok":
         return _without_time(compiled.diagnostics, None)
@@ -70,15 +72,17 @@ def profile(
     try:
         target = driver().info(0).target
     except (NoDriver, DriverError) as e:
-        return _without_time((error("AK806", Span(request.path), reason=str(e)),), limits)
+        return _without_time((error("AK806", Span(request.path), reason=str(e)),), limits, compiled.kernel)
     if target is None:
-        return _without_time((error("AK806", Span(request.path), reason="it is older than any target"),), limits)
+        older = "it is older than any target"
+        return _without_time((error("AK806", Span(request.path), reason=older),), limits, compiled.kernel)
     asked = request.model_dump(mode="json") | {"target": target, "dims": dict(sizes)}
-    return _measure(asked, request.path, limits, report, os.environ if environment is None else environment)
+    environment = os.environ if environment is None else environment
+    return _measure(asked, compiled.kernel, limits, report, environment)
 
 
 def _measure(
-    asked: Mapping[str, Any], path: str, limits: Roofline, report: Report, environment: Mapping[str, str]
+    asked: Mapping[str, Any], kernel: Kernel, limits: Roofline, report: Report, environment: Mapping[str, str]
 ) -> ProfileResult:
     worker = Worker(JOBS, environment)
     try:
@@ -87,9 +91,10 @@ def _measure(
         worker.close()
     if not isinstance(found, JobFailed):
         return ProfileResult.model_validate(found)
+    path = str(asked["path"])
     late = error("AK810", Span(path), seconds=TIMEOUT_S)
     broken = error("AK901", Span(path), reason=found.detail.strip().rpartition("\n")[2])
-    return _without_time((late if found.kind == "timed_out" else broken,), limits)
+    return _without_time((late if found.kind == "timed_out" else broken,), limits, kernel)
 
 
 def compile_request(request: ProfileRequest, sizes: tuple[SizeInfo, ...]) -> CompileRequest:
@@ -125,14 +130,17 @@ def _check_sizes(request: ProfileRequest, sizes: tuple[SizeInfo, ...]) -> None:
             raise UsageError(error("AK802", Span("command line"), name=name, reason=reason, available=available))
 
 
-def _without_time(diagnostics: tuple[Diagnostic, ...], limits: Roofline | None) -> ProfileResult:
+def _without_time(
+    diagnostics: tuple[Diagnostic, ...], limits: Roofline | None, kernel: Kernel | None = None
+) -> ProfileResult:
     first = next((d for d in diagnostics if d.severity == "error"), diagnostics[0])
     floor = "" if limits is None or limits.floor_us is None else f"; the floor is {limits.floor_us:g} us"
     status = status_of(diagnostics)
     step = "profile where there is a GPU" if status == "unavailable" else first.hint or "correct it and profile again"
     return ProfileResult(
         status=status,
-        summary=f"not timed: {first.message}{floor}; {step}",
+        summary=f"not timed: {first.message}{floor}{said_of(kernel)}; {step}",
+        nondeterministic=kernel is not None and is_nondeterministic(kernel),
         diagnostics=tuple(diagnostic_record(d) for d in diagnostics),
         floor_us=limits.floor_us if limits is not None else None,
         roofline=limits,

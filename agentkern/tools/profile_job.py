@@ -14,6 +14,7 @@ from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.dims import evaluate
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.schedule import schedule_from_json
 from agentkern.compiler.targets.limits import LIMITS
 from agentkern.compiler.variants import fitting_variant
@@ -32,6 +33,7 @@ from agentkern.runtime.timing import (
     measure,
     speedup,
 )
+from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.profile import ProfileRequest, compile_request
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
 from agentkern.tools.profile_measure import Peer, Timed, load_peer, load_prepare, subjects_of, usable_peers
@@ -77,6 +79,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
         request.scalars,
         request.seed,
         promises=promises_of(compiled.kernel),
+        nondeterministic=is_nondeterministic(compiled.kernel),
         prepare=load_prepare(Path(request.peers)) if request.peers is not None else None,
     )
     peers, left_out = usable_peers(timed, _peers(request, request.peer or compiled.abi.name))
@@ -120,7 +123,8 @@ def _result(
     work, median = measured.work, measured.median_us
     return ProfileResult(
         status="failed" if failures else "ok",
-        summary=_summary(measured, of_copy, bound, levers, failures),
+        summary=_summary(measured, of_copy, f"{bound}{said_of(compiled.kernel)}", levers, failures),
+        nondeterministic=is_nondeterministic(compiled.kernel),
         kernel_id=compiled.kernel_id,
         median_us=round(median, 3),
         ci_us=(round(estimate.low, 3), round(estimate.high, 3)),

@@ -45,7 +45,10 @@ PREPARE = "prepare"
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A built kernel at given sizes. Its inputs keep `promises`, and are what `prepare` makes of random ones."""
+    """A built kernel at given sizes. Its inputs keep `promises`, and are what `prepare` makes of random ones.
+
+    `nondeterministic`: its bits may differ from run to run.
+    """
 
     name: str
     abi: KernelAbi
@@ -56,6 +59,7 @@ class Timed:
     device_index: int = 0
     promises: Promises = field(default_factory=dict[str, Promise])
     prepare: Prepare | None = None
+    nondeterministic: bool = False
 
 
 def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tuple[Subject, ...]:
@@ -198,7 +202,11 @@ def _random(dtype: DType, shape: tuple[int, ...], device: torch.device, generato
 
 
 def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str, object]], str | None]:
-    """Return a check that an untimed run on the same inputs gives the same bits, no poison left."""
+    """Return a check that an untimed run on the same inputs gives the same bits, no poison left.
+
+    Of a kernel whose bits may differ: that floats are NaN, as poison is, in the same places.
+    """
+    differs = _poison_difference if timed.nondeterministic else _difference
     signature = signature_of(timed.abi)
     changed = [param.name for param in signature.tensors if param.access == "inout"]
     partial = {name for name, promise in timed.promises.items() if promise.partial}
@@ -215,7 +223,7 @@ def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str
         if changed:
             # the timed runs have changed their own inputs: two runs from the same state are compared instead
             outputs = launched(given)
-            return _difference(outputs, launched(given))
+            return differs(outputs, launched(given))
         call = bind_call(signature, (), dict(given), device=kernel.device)
         for name, owner in call.outputs.items():
             assert isinstance(owner, torch.Tensor)
@@ -224,7 +232,7 @@ def repeats(timed: Timed, kernel: GpuKernel) -> Callable[[Arguments, Mapping[str
             else:
                 owner.view(_raw(owner)).zero_()
         kernel.launch(call, current_stream(timed.device_index))
-        return _difference(outputs, call.outputs)
+        return differs(outputs, call.outputs)
 
     return check
 
@@ -237,6 +245,17 @@ def _difference(outputs: Mapping[str, object], again: Mapping[str, object]) -> s
         assert isinstance(second, torch.Tensor)
         if not torch.equal(first.view(_raw(first)), second.view(_raw(second))):
             return f"`{name}` differs from an untimed run on the same inputs"
+    return None
+
+
+def _poison_difference(outputs: Mapping[str, object], again: Mapping[str, object]) -> str | None:
+    """Say which output of floats has NaN elsewhere in a second run, if one has."""
+    for name, second in again.items():
+        first = outputs[name]
+        assert isinstance(first, torch.Tensor)
+        assert isinstance(second, torch.Tensor)
+        if first.is_floating_point() and not torch.equal(first.isnan(), second.isnan()):
+            return f"`{name}` is NaN elsewhere than in an untimed run on the same inputs"
     return None
 
 

@@ -90,6 +90,12 @@ class Result(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
+class KernelResult(Result):
+    """An answer about one kernel. `nondeterministic`: it says that its bits may differ from run to run."""
+
+    nondeterministic: bool = False
+
+
 class ProofCounts(Record):
     """Obligations by outcome."""
 
@@ -99,7 +105,7 @@ class ProofCounts(Record):
     unknown: int = 0
 
 
-class CheckResult(Result):
+class CheckResult(KernelResult):
     """`kernels`: every kernel of the file. `proofs` counts obligations by outcome."""
 
     kernels: tuple[str, ...] = ()
@@ -134,7 +140,7 @@ class Roofline(Record):
     floor_us: float | None
 
 
-class CompileResult(Result):
+class CompileResult(KernelResult):
     """A compiled kernel: what it is, what it uses, how long each phase took."""
 
     kernel_id: str | None = None
@@ -158,7 +164,7 @@ class OutputRecord(Record):
     digest: str
 
 
-class RunResult(Result):
+class RunResult(KernelResult):
     """What ran where, and the outputs."""
 
     device: str | None = None
@@ -192,7 +198,7 @@ class Control(Record):
     rejected: bool
 
 
-class VerifyResult(Result):
+class VerifyResult(KernelResult):
     """The verdict and everything it rests on."""
 
     verdict: Verdict
@@ -213,7 +219,7 @@ class Baseline(Record):
     ci: tuple[float, float]
 
 
-class ProfileResult(Result):
+class ProfileResult(KernelResult):
     """Time against the floor; without a GPU the times are None and the roofline stands."""
 
     kernel_id: str | None = None
@@ -260,7 +266,7 @@ class CorpusListResult(Result):
     kernels: tuple[CorpusEntry, ...] = ()
 
 
-class CorpusShowResult(Result):
+class CorpusShowResult(KernelResult):
     """One kernel of the corpus. `compile_dims` gives every size that must be fixed to compile it."""
 
     name: str

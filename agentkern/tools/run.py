@@ -14,6 +14,7 @@ from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult
 from agentkern.compiler.ir.core import Kernel, Location, walk
 from agentkern.compiler.ir.interpreter import BrokenPromise, InterpreterError, RequirementError, interpret
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.ir.reference_formats import FLOATS, Raw, decode
 from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.compiler.variants import fitting_variant
@@ -46,6 +47,7 @@ from agentkern.runtime.worker import Worker
 from agentkern.tools.arrays import GivenInputs, Number
 from agentkern.tools.inputs import digest, generate, generate_for
 from agentkern.tools.memory_needs import NotEnoughMemory, check_tensors, check_values
+from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
 from agentkern.tools.requests import RunRequest
@@ -97,7 +99,8 @@ def run(request: RunRequest, inputs: GivenInputs, report: Report = silent) -> Ru
     timings = {"compile": compiled_at - started, "inputs": bound_at - compiled_at, "run": ended - bound_at}
     result = RunResult(
         status="ok",
-        summary=f"`{compiled.kernel.name}` ran on {_DEVICES[request.device]}; next: verify",
+        summary=f"`{compiled.kernel.name}` ran on {_DEVICES[request.device]}{said_of(compiled.kernel)}; next: verify",
+        nondeterministic=is_nondeterministic(compiled.kernel),
         device=request.device,
         kernel_id=compiled.kernel_id or None,
         outputs=tuple(

@@ -71,6 +71,13 @@ def verify(
     if not isinstance(program, CompiledProgram):
         return _without_verdict(request, program)
     _check_sizes(request, program.sizes)
+    result = _verified(request, program, report, environment)
+    return result.model_copy(update={"nondeterministic": program.nondeterministic})
+
+
+def _verified(
+    request: VerifyRequest, program: CompiledProgram, report: Report, environment: Mapping[str, str]
+) -> VerifyResult:
     missing = [info.name for info in program.sizes if info.static and info.name not in request.dims]
     if missing:
         return _without_verdict(request, (error("AK803", Span(request.path), name=missing[0]),))

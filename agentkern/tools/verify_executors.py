@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentkern.compiler.ir.interpreter import InterpreterError, interpret
+from agentkern.compiler.ir.interpreter_orders import Orders
 from agentkern.compiler.ir.reference_formats import Raw
 from agentkern.tools.verify_buffers import initial, inspect, lay_out, outputs_of, poison
 from agentkern.tools.verify_model import Call, ExecutionError, Program, Run, RunOptions, concrete, signature_of
@@ -30,8 +31,8 @@ class InterpreterExecutor:
         return Run(outputs_of(signature, buffers), (), inspect(signature, buffers))
 
 
-def run_interpreter(program: Program, call: Call) -> dict[str, Raw]:
-    """Return the interpreter's outputs. Errors: BuildError."""
+def run_interpreter(program: Program, call: Call, orders: Orders | None = None) -> dict[str, Raw]:
+    """Return the interpreter's outputs; `orders` notes what depends on the order of threads. Errors: BuildError."""
     kernel = program.tile(call.sizes)
     signature = signature_of(kernel)
     tensors: dict[str, Raw] = {}
@@ -42,5 +43,5 @@ def run_interpreter(program: Program, call: Call) -> dict[str, Raw]:
             tensors[param.name] = poison(param.dtype, concrete(param.shape, call.sizes), 0)
         else:
             tensors[param.name] = initial(param, call, 0).copy()
-    interpret(kernel, tensors, call.sizes, call.scalars)
+    interpret(kernel, tensors, call.sizes, call.scalars, orders=orders)
     return {p.name: tensors[p.name] for p in signature.outputs}

@@ -12,6 +12,7 @@ from agentkern.compiler.driver import CANDIDATES, CompileRequest, CompileResult,
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.ir.dims import Dim, symbols
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.schedule import Schedule
 from agentkern.compiler.variants import fitting_variant
 from agentkern.diagnostics import Diagnostic
@@ -26,10 +27,14 @@ OTHER_LENGTHS = 2
 
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
-    """A request without sizes; `sizes` are all of the kernel's named sizes, `static` those that fix a build."""
+    """A request without sizes; `sizes` are all of the kernel's named sizes, `static` those that fix a build.
+
+    `nondeterministic`: the kernel says that its bits may differ from run to run.
+    """
 
     request: CompileRequest
     sizes: tuple[SizeInfo, ...]
+    nondeterministic: bool = False
     tiles: dict[tuple[int, ...], Kernel] = field(default_factory=dict)
     results: dict[tuple[tuple[int, ...], str, Variant], CompileResult] = field(default_factory=dict)
 
@@ -112,7 +117,8 @@ def program_of(request: CompileRequest) -> CompiledProgram | tuple[Diagnostic, .
         return lowered.diagnostics
     lengths = {name for listed in lists_of(lowered.outline) for name in _symbols(listed.count)}
     sizes = lowered.outline.sizes
-    return CompiledProgram(request, tuple(_fewer(info) if info.name in lengths else info for info in sizes))
+    shown = tuple(_fewer(info) if info.name in lengths else info for info in sizes)
+    return CompiledProgram(request, shown, is_nondeterministic(lowered.outline))
 
 
 def _symbols(count: int | Dim) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from agentkern.tools.verify_agreement import Answer, agreement, violation
 from agentkern.tools.verify_cases import other_scalars
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_executors import run_interpreter
-from agentkern.tools.verify_model import Arrays, Case, Program, signature_of
+from agentkern.tools.verify_model import Arrays, Case, Program, RunOptions, signature_of
 from agentkern.tools.verify_subject import (
     Outcome,
     Subject,
@@ -42,6 +42,9 @@ from agentkern.tools.verify_subject import (
     passed,
     try_controls,
 )
+
+OTHER_ORDERS = 2
+"""Other orders of threads and blocks in which a nondeterministic kernel is held to the reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,22 +162,26 @@ def check_reference(subject: Subject, pending: Answers | None, criterion: Criter
     name = "reference"
     if pending is None:
         return not_applicable(name, "no reference given; `--reference FILE.py:FUNCTION` compares with one")
+    if subject.nondeterministic and criterion.kind == "bit_exact":
+        return not_run(name, "state a bound: equal bits cannot be asked of a nondeterministic kernel")
     try:
         answers = pending.answers(subject)
     except ReferenceFailure as e:
         return not_run(name, str(e))
-    cases = pending.cases
-    params = subject.signature.outputs
+    params, cases = subject.signature.outputs, pending.cases
 
     def judge(case: Case, got: Arrays) -> Mismatch | None:
         return violation(params, got, answers[case.name], criterion)
 
-    got: Mapping[str, Arrays] = {case.name: subject.run(case).outputs for case in cases}
+    got: dict[str, Arrays] = {case.name: subject.run(case).outputs for case in cases}
     for case in cases:
-        wrong = judge(case, got[case.name])
-        if wrong is not None:
-            text = difference_text(wrong, case.name)
-            return failed(name, f"{text}; {_summary(params, got, answers)}; criterion {criterion.text()}", wrong)
+        orders = range(1, OTHER_ORDERS + 1) if subject.nondeterministic else ()
+        runs = [got[case.name], *(subject.run(case, RunOptions(order=order)).outputs for order in orders)]
+        for outputs in runs:
+            wrong = judge(case, outputs)
+            if wrong is not None:
+                text = difference_text(wrong, case.name)
+                return failed(name, f"{text}; {_summary(params, got, answers)}; criterion {criterion.text()}", wrong)
     controls = try_controls(subject, [case for case in cases if has_elements(case)], judge)
     through = [control for control, rejected in controls.items() if not rejected]
     if through:

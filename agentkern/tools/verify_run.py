@@ -12,19 +12,22 @@ from dataclasses import dataclass, field
 
 from agentkern.compiler.ir.core import SizeInfo, walk
 from agentkern.compiler.ir.interpreter import InterpreterError
+from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.tools.memory_needs import check_tensors, check_values
+from agentkern.tools.nondeterminism import WORDS
 from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
 from agentkern.tools.verify_cases import MOST_ELEMS, check_promises, plan_sizes
 from agentkern.tools.verify_checks import CHECKS
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import BuildError, ExecutionError, Executor, Program, Scalars, Sizes, signature_of
+from agentkern.tools.verify_orders import WHY
 from agentkern.tools.verify_reference import (
     Answers,
     Reference,
     check_reference,
     start_reference,
 )
-from agentkern.tools.verify_subject import Level, Oracle, Outcome, Subject, failed, not_run
+from agentkern.tools.verify_subject import Level, Oracle, Outcome, Subject, failed, not_applicable, not_run
 
 NAMES = (
     "writes",
@@ -51,6 +54,8 @@ RUN_ORDER = (
     "schedules",
     "reference",
 )
+NEEDS_EQUAL_BITS = ("deterministic", "interpreter", "schedules", "batch")
+"""Checks that compare bits on inputs whose sums round."""
 VALUE_CHECKS = ("interpreter", "integers", "special", "shapes", "reference")
 Progress = Callable[[float, str], None]
 
@@ -86,7 +91,7 @@ def make_subject(
     check_tensors(signature.tensors, plan.base)
     check_values(kernel, plan.base)
     check_promises(signature, plan.base)
-    oracle = Oracle(program)
+    oracle = Oracle(program, is_nondeterministic(kernel))
     level, scalars, seed = options.level, options.scalars, options.seed
     requires = any(op.name == "require" or op.attrs.get("distinct") for op in walk(kernel.body))
     return Subject(program, executor, tracker, signature, oracle, plan, level, scalars, seed, requires)
@@ -108,11 +113,15 @@ def run_checks(subject: Subject, options: VerifyOptions, progress: Progress | No
     finally:
         if pending is not None:
             pending.close()
-    return judge(outcomes, options.criterion, subject.executor.device, timings)
+    return judge(
+        outcomes, options.criterion, subject.executor.device, timings, nondeterministic=subject.nondeterministic
+    )
 
 
 def _run_check(subject: Subject, name: str, pending: Answers | None, criterion: Criterion) -> Outcome:
     try:
+        if subject.nondeterministic and name in NEEDS_EQUAL_BITS:
+            return not_applicable(name, WHY)
         if name == "reference":
             return check_reference(subject, pending, criterion)
         return CHECKS[name](subject)
@@ -125,16 +134,22 @@ def _run_check(subject: Subject, name: str, pending: Answers | None, criterion: 
 
 
 def judge(
-    outcomes: Mapping[str, Outcome], criterion: Criterion, device: str, timings_ms: Mapping[str, float]
+    outcomes: Mapping[str, Outcome],
+    criterion: Criterion,
+    device: str,
+    timings_ms: Mapping[str, float],
+    *,
+    nondeterministic: bool = False,
 ) -> VerifyResult:
-    """Return the verdict that outcomes add up to."""
+    """Return the verdict that outcomes add up to; of a nondeterministic kernel never `bit_exact`."""
     controls = _controls(outcomes)
     records = tuple(_with_blind_spots(name, outcomes[name], controls) for name in NAMES)
-    verdict = _verdict(records, controls, criterion)
+    verdict = _verdict(records, controls, criterion, nondeterministic=nondeterministic)
     mismatch = next((outcomes[name].mismatch for name in RUN_ORDER if outcomes[name].mismatch is not None), None)
     return VerifyResult(
         status=_STATUS[verdict],
-        summary=_summary(verdict, records, controls, mismatch),
+        summary=_summary(verdict, records, controls, mismatch, nondeterministic=nondeterministic),
+        nondeterministic=nondeterministic,
         verdict=verdict,
         device=device,
         checks=records,
@@ -172,34 +187,45 @@ def _with_blind_spots(name: str, outcome: Outcome, controls: tuple[Control, ...]
     return record.model_copy(update={"detail": detail})
 
 
-def _verdict(records: tuple[CheckRecord, ...], controls: tuple[Control, ...], criterion: Criterion) -> Verdict:
+def _verdict(
+    records: tuple[CheckRecord, ...], controls: tuple[Control, ...], criterion: Criterion, *, nondeterministic: bool
+) -> Verdict:
     by_name = {record.name: record.status for record in records}
     if "failed" in by_name.values():
         return "wrong"
-    if "not_run" in by_name.values() or by_name["interpreter"] != "passed":
+    if "not_run" in by_name.values() or (by_name["interpreter"] != "passed" and not nondeterministic):
         return "not_run"
     if not controls or not all(control.rejected for control in controls):
         return "not_run"
     if by_name["reference"] == "passed" and criterion.kind == "bound":
         return "within_bound"
-    return "bit_exact"
+    return "not_run" if nondeterministic else "bit_exact"
 
 
 def _summary(
-    verdict: Verdict, records: tuple[CheckRecord, ...], controls: tuple[Control, ...], mismatch: Mismatch | None
+    verdict: Verdict,
+    records: tuple[CheckRecord, ...],
+    controls: tuple[Control, ...],
+    mismatch: Mismatch | None,
+    *,
+    nondeterministic: bool,
 ) -> str:
+    said = f"; {WORDS}" if nondeterministic else ""
     passed_names = [r.name for r in records if r.status == "passed"]
     if verdict == "wrong":
         wrong = next(r for r in records if r.status == "failed")
         where = f" at {mismatch.output}{list(mismatch.index)}" if mismatch is not None else ""
         # only a reference says what the kernel should be; the others compare agentkern with itself
         step = "change the kernel and verify again" if wrong.name == "reference" else "agentkern is at fault: report it"
-        return f"wrong: `{wrong.name}` failed{where}: {wrong.detail}; {step}"
+        return f"wrong: `{wrong.name}` failed{where}: {wrong.detail}{said}; {step}"
     if verdict == "not_run":
         missing = [f"`{r.name}`: {r.detail}" for r in records if r.status == "not_run"]
         missing += [f"the checks let `{c.name}` through" for c in controls if not c.rejected]
-        return f"no verdict: {'; '.join(missing) or 'no check could tell a wrong answer'}"
+        if nondeterministic and controls and not missing:
+            step = "hold the kernel to a `--reference` with a bound: `--criterion bound:max_error_ratio=2`"
+            return f"no verdict{said}; shown: {', '.join(passed_names)}; next: {step}"
+        return f"no verdict: {'; '.join(missing) or 'no check could tell a wrong answer'}{said}"
     rejected = f"{len(passed_names)} checks passed, {len(controls)} wrong answers rejected"
     if "reference" in passed_names:
-        return f"{verdict.replace('_', '-')}: {rejected}; next: `agentkern profile`"
+        return f"{verdict.replace('_', '-')}: {rejected}{said}; next: `agentkern profile`"
     return f"bit-exact: the code does what the kernel says ({rejected}); next: hold the kernel to a `--reference`"

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from agentkern.compiler.ir.interpreter import RequirementError
+from agentkern.compiler.ir.interpreter_orders import Orders
 from agentkern.tools.inputs import Kind
 from agentkern.tools.results import CheckRecord, Mismatch
 from agentkern.tools.verify_cases import Plan, make_case
@@ -28,6 +29,7 @@ from agentkern.tools.verify_model import (
     Sizes,
     signature_of,
 )
+from agentkern.tools.verify_orders import settled
 
 Level = Literal["quick", "full"]
 Judge = Callable[[Case, Arrays], Mismatch | None]
@@ -35,20 +37,28 @@ Judge = Callable[[Case, Arrays], Mismatch | None]
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """The interpreter's answers, each computed once."""
+    """The interpreter's answers, each computed once. `nondeterministic`: where sums round, others may be right too."""
 
     program: Program
-    answers: dict[int, tuple[Call, Arrays]] = field(default_factory=dict)
+    nondeterministic: bool = False
+    answers: dict[int, tuple[Call, Arrays, Orders]] = field(default_factory=dict)
 
     def __call__(self, call: Call) -> Arrays:
         """Return the outputs of a call. Errors: BuildError."""
+        return self._known(call)[1]
+
+    def orders(self, call: Call) -> Orders:
+        """Return how the answer to a call depends on the order of threads. Errors: BuildError."""
+        return self._known(call)[2]
+
+    def _known(self, call: Call) -> tuple[Call, Arrays, Orders]:
         known = self.answers.get(id(call))
-        if known is not None:
-            return known[1]
-        answer = run_interpreter(self.program, call)
-        # the call is kept too: an id is only unique while its object lives
-        self.answers[id(call)] = (call, answer)
-        return answer
+        if known is None:
+            orders = Orders()
+            answer = run_interpreter(self.program, call, orders if self.nondeterministic else None)
+            # the call is kept too: an id is only unique while its object lives
+            known = self.answers[id(call)] = (call, answer, orders)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,17 @@ class Subject:
     scalars: Scalars
     seed: int
     requires: bool = False
+
+    @property
+    def nondeterministic(self) -> bool:
+        """Whether the kernel says that its bits may differ from run to run."""
+        return self.oracle.nondeterministic
+
+    def difference(self, call: Call, got: Arrays) -> Mismatch | None:
+        """Return the first element whose bits are not the oracle's, of those that every order of threads must give."""
+        want = self.oracle(call)
+        got = settled(got, want, self.oracle.orders(call)) if self.nondeterministic else got
+        return first_difference(self.signature_at(call.sizes).outputs, got, want)
 
     def case(self, kind: Kind, sizes: Sizes) -> Case:
         """Return a seeded case."""

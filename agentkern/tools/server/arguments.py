@@ -48,6 +48,10 @@ class VerifyArguments(CheckArguments):
     reference: Annotated[
         str | None, Field(description="Text of a second kernel, same parameters, that says what is right.")
     ] = None
+    criterion: Annotated[
+        str | None,
+        Field(description="Bound on the reference: `bound:max_ulp=2,min_equal_share=0.9`; none: equal bits."),
+    ] = None
     level: Annotated[Literal["quick", "full"], Field(description="How many cases.")] = "quick"
     device: Annotated[Literal["cpu", "cuda"], Field(description="cpu: the simulator.")] = "cpu"
 

@@ -19,6 +19,7 @@ _SPOKEN_HERE = (
     ("`--device cpu`", "device=cpu"),
     ("`--reference FILE.py:FUNCTION` compares", "`reference`, a second kernel, compares"),
     ("hold the kernel to a `--reference`", "hold it to a `reference`, a second kernel"),
+    ("`--criterion bound:max_error_ratio=2`", "`criterion`"),
 )
 
 BUDGET_BYTES = {"check": 1500, "compile": 1600, "verify": 960, "profile": 1900}
@@ -120,7 +121,11 @@ def _cut(text: str, limit: int = _LONG_MESSAGE) -> str:
 
 def _without_empty(value: Mapping[str, Any]) -> Answer:
     """Leave out what says nothing; a mismatch of None and a count of 0 say something."""
-    return {key: item for key, item in value.items() if item not in ("", [], {}, ()) and (item is not None)}
+    return {
+        key: item
+        for key, item in value.items()
+        if item not in ("", [], {}, ()) and item is not None and (key != "nondeterministic" or item)
+    }
 
 
 def _size(value: object) -> int:
