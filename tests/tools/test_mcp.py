@@ -143,6 +143,7 @@ def test_tool_schemas_are_small_and_annotated(tmp_path: Path):
         listed = await server.client.list_tools()
         assert [tool.name for tool in listed.tools] == [
             "ak_check", "ak_compile", "ak_verify", "ak_profile", "ak_job", "ak_reference", "ak_read", "ak_search_kernels",
+            "ak_submit",
         ]  # fmt: skip
         dumped = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed.tools]
         assert n_tokens(dumped) < 2500

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
 import click
 
+from agentkern.evals.handed_in import SubmissionFile
 from agentkern.tools.server.stdio import serve
+from agentkern.tools.server.submit import Judging
 
 
 @click.command()
@@ -16,7 +21,26 @@ from agentkern.tools.server.stdio import serve
     metavar="NAME",
     help="Hide a kernel of the corpus and its near duplicates, by name or group; repeat for more.",
 )
-def command(transport: str, hidden: tuple[str, ...]) -> None:
+@click.option(
+    "--submissions",
+    "submissions_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep what ak_submit is given in this file, one JSON object a line.",
+)
+@click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The tasks' folder.")
+@click.option("--judge-level", "level", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
+@click.option("--judge-device", "device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--judge-seed", "seed", type=click.IntRange(min=0), default=0, show_default=True)
+def command(
+    *,
+    transport: str,
+    hidden: tuple[str, ...],
+    submissions_file: Path | None,
+    tasks: Path | None,
+    level: Literal["quick", "full"],
+    device: Literal["cpu", "cuda"],
+    seed: int,
+) -> None:
     """Serve the tools over the Model Context Protocol, on stdin and stdout."""
     assert transport == "stdio"
-    serve(hidden)
+    serve(hidden, Judging(SubmissionFile(submissions_file), tasks, level, device, seed))

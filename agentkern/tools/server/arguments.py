@@ -77,6 +77,15 @@ class ReferenceArguments(Arguments):
     page: Annotated[str | None, Field(description="A page, a concept or a code such as AK301; none: the list.")] = None
 
 
+class SubmitArguments(Arguments):
+    """Of `ak_submit`."""
+
+    task: Annotated[str, Field(description="The task's name.")]
+    source: Source
+    kernel: KernelName = None
+    settings: Settings = Field(default_factory=dict)
+
+
 class ReadArguments(Arguments):
     """Of `ak_read`."""
 

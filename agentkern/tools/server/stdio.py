@@ -23,6 +23,7 @@ from agentkern.tools.reference import language_pages, read, reference
 from agentkern.tools.server.arguments import explain_invalid, input_schema
 from agentkern.tools.server.brief import compact
 from agentkern.tools.server.jobs import JobStore
+from agentkern.tools.server.submit import Judging
 from agentkern.tools.server.tools import TOOLS, Services, ToolRow
 from agentkern.tools.sources import UsageError
 
@@ -155,14 +156,17 @@ def make_server(services: Services) -> Server[Any]:
     )
 
 
-def serve(hidden: tuple[str, ...] = ()) -> None:
+def serve(hidden: tuple[str, ...] = (), judging: Judging | None = None) -> None:
     """Serve on stdin and stdout until the client closes them, without the kernels of the corpus named in `hidden`.
+
+    `judging`: how submissions are judged and where they are kept; by default in memory alone.
 
     Errors: UsageError for a name in `hidden` that is none.
     """
     if hidden:
         without(index_of(), hidden)
-    services = Services(jobs=JobStore(cache_folder(os.environ)), artifacts=default_store(), hidden=hidden)
+    jobs = JobStore(cache_folder(os.environ))
+    services = Services(jobs, default_store(), hidden, judging or Judging())
     server = make_server(services)
 
     async def run() -> None:

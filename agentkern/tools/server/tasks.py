@@ -12,6 +12,7 @@ from agentkern.tools.compile import compile as compile_kernel
 from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.progress import Report
 from agentkern.tools.requests import CompileRequest
+from agentkern.tools.server.submit import judged_submission
 from agentkern.tools.verify import VerifyRequest, verify
 
 Answer = dict[str, Any]
@@ -31,8 +32,14 @@ def _profile(arguments: dict[str, Any], report: Report) -> Answer:
     return profile(ProfileRequest(**arguments), report).model_dump(mode="json")
 
 
+def _submit(arguments: dict[str, Any], _report: Report) -> Answer:
+    return judged_submission(arguments)
+
+
 def is_refused(arguments: Mapping[str, Any]) -> bool:
     """Whether the front end or the prover refuses a text of the call: the tool then answers without any work."""
+    if "task" in arguments:
+        return False  # a refusal is judged like any other text
     texts = [(arguments["source"], arguments.get("kernel")), (arguments.get("reference"), None)]
     return any(_is_refused(source, kernel, arguments) for source, kernel in texts if source is not None)
 
@@ -46,4 +53,5 @@ TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {
     "compile": _compile,
     "verify": _verify,
     "profile": _profile,
+    "submit": _submit,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentkern.tools.artifacts import ArtifactStore
@@ -24,11 +24,13 @@ from agentkern.tools.server.arguments import (
     ReadArguments,
     ReferenceArguments,
     SearchArguments,
+    SubmitArguments,
     VerifyArguments,
 )
 from agentkern.tools.server.brief import brief
 from agentkern.tools.server.brief_kernels import brief_kernels
 from agentkern.tools.server.jobs import JobStore, JobView
+from agentkern.tools.server.submit import Judging, submission_answer, submission_request
 from agentkern.tools.sources import usage_error
 
 # A call may take 25 s; what is left is for starting the job and for the answer's way back.
@@ -49,11 +51,15 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the tools work with. `hidden`: kernels of the corpus that no tool and no resource shows."""
+    """What the tools work with. `hidden`: kernels of the corpus that no tool and no resource shows.
+
+    `judging`: how submissions are judged and where they are kept.
+    """
 
     jobs: JobStore
     artifacts: ArtifactStore
     hidden: tuple[str, ...] = ()
+    judging: Judging = field(default_factory=Judging)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ async def _job(arguments: JobArguments, services: Services, progress: Progress) 
         view = await _wait(services.jobs, arguments.job_id, arguments.wait_s, progress)
     if view is None:
         raise usage_error("job_id", f"there is no job `{arguments.job_id}`; start the call again")
-    return _answer_of(view)
+    return await asyncio.to_thread(_answer_of, view, services)
 
 
 async def _reference(arguments: ReferenceArguments, _services: Services, _progress: Progress) -> Answer:
@@ -111,12 +117,20 @@ async def _search_kernels(arguments: SearchArguments, services: Services, _progr
     return brief_kernels(result, with_source=arguments.include_source)
 
 
+async def _submit(arguments: SubmitArguments, services: Services, progress: Progress) -> Answer:
+    request = await asyncio.to_thread(submission_request, services.judging, arguments)
+    return await _run_job("submit", request, services, progress)
+
+
 async def _as_job(tool: str, arguments: Arguments, services: Services, progress: Progress) -> Answer:
-    request = arguments.model_dump(mode="json")
+    return await _run_job(tool, arguments.model_dump(mode="json"), services, progress)
+
+
+async def _run_job(tool: str, request: Answer, services: Services, progress: Progress) -> Answer:
     job_id = await asyncio.to_thread(services.jobs.submit, tool, request)
     view = await _wait(services.jobs, job_id, WAIT_S, progress)
     assert view is not None, f"job {job_id} vanished"
-    return _answer_of(view)
+    return await asyncio.to_thread(_answer_of, view, services)
 
 
 async def _wait(jobs: JobStore, job_id: str, wait_s: float, progress: Progress) -> JobView | None:
@@ -136,8 +150,10 @@ async def _wait(jobs: JobStore, job_id: str, wait_s: float, progress: Progress) 
         await asyncio.sleep(_POLL_S)
 
 
-def _answer_of(view: JobView) -> Answer:
+def _answer_of(view: JobView, services: Services) -> Answer:
     if view.state == "done" and view.result is not None:
+        if "judgement" in view.result:
+            return submission_answer(services.judging, view.result)
         tool = "verify" if "verdict" in view.result else "profile" if "baselines" in view.result else "compile"
         return brief(tool, view.result)
     if view.state in ("queued", "running"):
@@ -192,6 +208,13 @@ TOOLS: Mapping[str, ToolRow] = {
             "Find verified kernels to learn from; include_source gives their text.",
             SearchArguments,
             _search_kernels,
+        ),
+        ToolRow(
+            "ak_submit",
+            "Hand in a kernel as a task's answer: judged by every check, at hidden sizes too, and recorded.",
+            SubmitArguments,
+            _submit,
+            is_read_only=False,
         ),
     )
 }
