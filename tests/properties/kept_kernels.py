@@ -252,4 +252,26 @@ def words(threadIdx: ak.In[ak.f32, T, 3], nullptr: ak.Out[ak.f32, T, 3], compl: 
 """,
         {"T": 5},
     ),
+    Program(
+        "two regroupings of one value that share a constant, in whose layout every other element was missing",
+        """
+def bitcast_twice(x: ak.In[ak.u32, T, 56], y: ak.Out[ak.i32, T, 56], z: ak.Out[ak.f16, T, 112]):
+    for t in ak.grid(T):
+        v = x[t, :].bitcast(ak.u8).bitcast(ak.f16)
+        y[t, :] = v.bitcast(ak.i32)
+        z[t, :] = v
+""",
+        {"T": 5},
+    ),
+    Program(
+        "a row regrouped while another is joined three times",
+        """
+def bitcast_beside(x: ak.In[ak.i32, T, 15], w: ak.In[ak.u8, T, 15], y: ak.Out[ak.u8, T, 45], z: ak.Out[ak.e4m3, T, 60]):
+    for t in ak.grid(ak.each(T)):
+        v = x[t, :].bitcast(ak.u16)
+        y[t, :] = ak.concat((w[t, :], w[t, :], w[t, :]), axis=0)
+        z[t, :] = ((ak.maximum(v, v) - v) << 2).bitcast(ak.e4m3)
+""",
+        {"T": 2},
+    ),
 )

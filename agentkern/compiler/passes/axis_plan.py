@@ -208,17 +208,19 @@ def planned_layout(plan: AxisPlan, numbers: tuple[int, ...]) -> Layout | None:
     if registers is None or lanes is None or warps is None:
         return None
     layout = Layout(len(numbers), registers, lanes, warps)
-    covers = all(have >= plan.extents[number] for have, number in zip(layout.shape, numbers, strict=True))
-    return layout if covers and not _overlaps(layout) else None
+    fits = all(_counts(layout, axis, plan.extents[number]) for axis, number in enumerate(numbers))
+    return layout if fits else None
 
 
-def _overlaps(layout: Layout) -> bool:
-    """Whether digits of a merged axis step over each other: an inner axis covered beyond its extent."""
-    for axis in range(layout.rank):
-        digits = sorted((d for d in layout.all_digits() if d.axis == axis), key=lambda d: (d.stride, d.extent))
-        reach = 1
-        for digit in digits:
-            if digit.stride < reach:
-                return True
-            reach = digit.stride * (digit.extent - 1) + reach
-    return False
+def _counts(layout: Layout, axis: int, extent: int) -> bool:
+    """Whether the digits of an axis count its indices, each once.
+
+    Those of a merged axis may step over each other, where an inner axis is covered beyond its extent, or leave gaps,
+    where a class that is part of it stands for another axis of the same value.
+    """
+    reach = 1
+    for digit in sorted((d for d in layout.all_digits() if d.axis == axis), key=lambda d: (d.stride, d.extent)):
+        if digit.stride < reach or (digit.stride > reach and reach < extent):
+            return False
+        reach = digit.stride * (digit.extent - 1) + reach
+    return reach >= extent
