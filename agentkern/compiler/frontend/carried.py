@@ -25,6 +25,7 @@ from agentkern.compiler.frontend.values import (
     type_text,
 )
 from agentkern.compiler.ir.core import Builder, Op, Value
+from agentkern.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,26 +179,32 @@ def _shown(value: FrontValue) -> str:
 def end_names(
     lw: Lowering, region: RegionBody, names: Sequence[str], carried: Sequence[Carried], node: ast.For
 ) -> None:
-    """What a loop leaves of the names that it binds, but for carried ones: nothing. Errors: AK420, reported."""
+    """What a loop leaves of the names that it binds, but for carried ones: nothing. Errors: AK420, AK421, reported."""
     kept = {c.name for c in carried}
     for name in names:
-        if name in kept or name not in region.names:
+        before, after = lw.scopes[-1].get(name), region.names.get(name)
+        if name in kept or before == after:
             continue
-        before, after = lw.scopes[-1].get(name), region.names[name]
-        if before == after and before is not None:
-            continue
-        if name in region.state.read and isinstance(before, Number) and isinstance(after, Tile | Number):
-            found = lw.diagnostic("AK420", node.target, name=name, hint_text=_first_value(before, after))
-            lw.diagnostics.append(found)
+        if before is not None and name in region.state.read and not isinstance(after, Poison):
+            lw.diagnostics.append(_changes(lw, name, before, after, node))
             lw.bind(name, POISON)
             continue
-        lw.scopes[-1].pop(name, None)
-        lw.ended_in_loop.add(name)
+        lw.end(name)
 
 
-def _first_value(before: Number, after: Tile | Number) -> str:
-    if isinstance(after, Number):
-        dtype = {bool: "bool", int: "i32", float: "f32"}[type(after.value)]
+def _changes(lw: Lowering, name: str, before: FrontValue, after: FrontValue | None, node: ast.For) -> Diagnostic:
+    """What is wrong with a name that a step reads as the one before left it, where nothing carries it."""
+    if isinstance(before, Number):
+        return lw.diagnostic("AK420", node.target, name=name, hint_text=_first_value(before, after))
+    was, becomes = _shown(before), "nothing" if after is None else _shown(after)
+    return lw.diagnostic("AK421", node.target, name=name, before=was, after=becomes)
+
+
+def _first_value(before: Number, after: FrontValue | None) -> str:
+    """What to begin with so that the loop carries it."""
+    if not isinstance(after, Tile):
+        number = after if isinstance(after, Number) else before
+        dtype = {bool: "bool", int: "i32", float: "f32"}[type(number.value)]
         return f"begin with `ak.full((), {before.value!r}, ak.{dtype})`"
     shape = ", ".join(str(extent).replace("%", "") for extent in after.shape)
     comma = "," if len(after.shape) == 1 else ""

@@ -92,8 +92,7 @@ def _merged(
             lw.bind(name, first)
         return None
     if first is None or second is None:
-        lw.scopes[-1].pop(name, None)
-        lw.ended_in_loop.add(name)
+        lw.end(name)
         return None
     if isinstance(first, Poison) or isinstance(second, Poison):
         lw.bind(name, POISON)
@@ -104,11 +103,16 @@ def _merged(
 def _both(
     lw: Lowering, node: Located, name: str, values: tuple[FrontValue, FrontValue], regions: Sequence[RegionBody]
 ) -> tuple[Carried, tuple[list[Value], list[Value]]] | None:
-    """The tiles of a name's two values, numbers in the dtype of the other side. Errors: AK421, reported."""
+    """The tiles of a name's two values, numbers in the dtype of the other side. Errors: AK421, reported.
+
+    Where neither value has a dtype the name ends: who reads it is told so (AK420).
+    """
     typed = next((value for value in values if tiles_of(value)), None)
+    if typed is None:
+        hint = "give it a dtype in each branch: `ak.full((), 1.0, ak.f32)`"
+        lw.end(name, lw.diagnostic("AK420", node, name=name, hint_text=hint))
+        return None
     try:
-        if typed is None:
-            lw.fail("AK420", node, name=name, hint_text="give it a dtype in each branch: `ak.full((), 1.0, ak.f32)`")
         carried = Carried(name, typed, tiles_of(typed))
         found: list[list[Value]] = []
         for value, region in zip(values, regions, strict=True):

@@ -108,7 +108,9 @@ def _constant(lw: Lowering, node: ast.expr) -> FrontValue:
 
 
 def unknown_name(lw: Lowering, node: ast.Name) -> FrontValue:
-    """Reject a name, offering the nearest one. Errors: AK201."""
+    """Reject a name, offering the nearest one. Errors: AK201; what `unsettled` has of it."""
+    if node.id in lw.unsettled:
+        raise Rejected(lw.unsettled.pop(node.id))
     if node.id in ("ak", "agentkern") and not any(isinstance(v, Module) for v in lw.scopes[0].values()):
         return _missing_import(lw, node)
     near = difflib.get_close_matches(node.id, lw.visible_names(), 1, 0.6)

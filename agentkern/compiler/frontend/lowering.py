@@ -141,6 +141,8 @@ class Lowering:
         # Names that a grid bound, or a loop in it: they end with it.
         self.ended: set[str] = set()
         self.ended_in_loop: set[str] = set()
+        # Why a name that ended has no value, where there is more to say than that.
+        self.unsettled: dict[str, Diagnostic] = {}
         # Functions of the file: those that kernels may call, and the others.
         self.helpers: dict[str, ast.FunctionDef] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
@@ -253,12 +255,20 @@ class Lowering:
     def bind(self, name: str, value: FrontValue) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = value
+        self.unsettled.pop(name, None)
         for region in self.regions:
             region.bound.add(name)
         if self.grid is not None and not self.calls:
             self.grid.bound.add(name)
         if isinstance(value, Tile) and value.value.name is None and name.isascii():
             value.value.name = name
+
+    def end(self, name: str, why: Diagnostic | None = None) -> None:
+        """Take a name's value away at the end of a region; `why` is said to who reads it."""
+        self.scopes[-1].pop(name, None)
+        self.ended_in_loop.add(name)
+        if why is not None:
+            self.unsettled[name] = why
 
     def use_sizes(self, extent: int | Dim) -> None:
         """Note that the kernel depends on the sizes of an expression."""

@@ -105,6 +105,17 @@ WRONG = [
     ("for k in ak.steps(N, block=8):\n    y = x[t, k]\nacc = ak.sum(y, axis=1)", ["AK201"]),
     ("for k in ak.steps(N, block=8):\n    number = number + 1.0", ["AK420"]),
     ("for k in ak.steps(N, block=8):\n    number = number + ak.sum(x[t, k], axis=1)", ["AK420"]),
+    (
+        "for k in ak.steps(N, block=8):\n    acc = acc + number\n    for number in ak.steps(3):\n        top = top",
+        ["AK420"],
+    ),
+    ("for k in ak.steps(N, block=8, since=3):\n    acc = acc + number\n    number = 2.0", ["AK420"]),
+    (
+        "for k in ak.steps(N, block=8):\n    for number in ak.steps(3):\n        top = top\nacc = acc + number",
+        ["AK201"],
+    ),
+    ("two = (1, 2)\nfor k in ak.steps(N, block=8):\n    acc = acc + two[0]\n    two = (3, 4)", ["AK421"]),
+    ("two = (1, 2)\nfor k in ak.steps(N, block=8):\n    two = (3, 4)\nacc = acc + two[0]", ["AK201"]),
     ("for k in ak.steps(N, block=8):\n    acc = acc[:, None]", ["AK421"]),
     ("for k in ak.steps(N, block=8):\n    acc = count", ["AK421"]),
     ("pair = (acc,)\nfor k in ak.steps(N, block=8):\n    pair = (*pair, top)", ["AK421"]),
@@ -150,6 +161,10 @@ LIMITS = [
     ("if c > 0:\n    acc = acc[:, None]", ["AK421"]),
     ("if c > 0:\n    y = acc + 1.0\nacc = y", ["AK201"]),
     ("if c > 0:\n    y = 1.0\nelse:\n    y = 2.0\nacc = acc + y", ["AK420"]),
+    (
+        "for i in range(2):\n    acc = acc + i\nif c > 0:\n    for i in range(3):\n        acc = acc + i\nacc = acc + i",
+        ["AK420"],
+    ),
     ("if c:\n    acc = acc + 1.0", ["AK206"]),
 ]
 
@@ -163,6 +178,10 @@ RUNS = [
     "for k in ak.steps(N, block=8, until=t.index):\n    for i in ak.elements(t):\n        acc[i] = acc[i] + 1.0",
     "for k in ak.steps(N, block=8, until=t.index + 1, since=c):\n    acc = acc + ak.sum(x[t, k], axis=1)",
     "for k in ak.steps(ak.each(N)):\n    acc = acc + x[t, k]\n    if c > 3:\n        break\n    acc = acc * 2.0",
+    "for k in ak.steps(N, block=8, since=3):\n    for i in range(3):\n        acc = acc + i",
+    "for i in range(2):\n    acc = acc + i\nfor k in ak.steps(N, block=8, since=3):\n    for i in range(3):\n        acc = acc * i",
+    "for i in range(2):\n    acc = acc + i\nfor k in ak.steps(N, block=8):\n    if c > 0:\n        for i in range(3):\n            acc = acc * i",
+    "two = (1, 2)\nfor k in ak.steps(N, block=8):\n    two = (3, 4)\n    acc = acc + two[0]",
     "for k in ak.steps(ak.each(N)):\n    if False:\n        break\n    acc = acc * 2.0",
     "for k in ak.steps(N, block=8):\n    if c > 0:\n        acc = acc + 1.0\n    else:\n        acc = 0.0",
 ]
