@@ -87,9 +87,12 @@ def spread(array: NDArray[Any], strides: tuple[int, ...]) -> NDArray[Any]:
 def laid_out(
     abi: KernelAbi, tensors: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]
 ) -> Generator[dict[str, NDArray[Any]]]:
-    """Give the arrays as the kernel asks for them: copies where strides are prescribed, taken back at the end."""
+    """Give the arrays as the kernel asks for them: copies where strides are prescribed, taken back at the end.
+
+    Scratch may be left out.
+    """
     found = dict(tensors)
-    params = {param.name: param for param in abi.params if isinstance(param, TensorParam)}
+    params = {param.name: param for param in abi.params if isinstance(param, TensorParam) and param.name in tensors}
     for name, param in params.items():
         found[name] = fitting(param, tensors[name], sizes)
     yield found

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from agentkern.compiler.driver import CompileRequest, compile_kernel
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.runtime.call_errors import CallError
+from agentkern.runtime.layouts import laid_out
 from agentkern.runtime.signature import Signature, signature_of_tile
 from agentkern.runtime.tensors import BoundCall, bind_call
 from tests.cases.runs import Case, run
@@ -102,3 +104,15 @@ def test_padding_is_no_element_and_bits_are_the_interpreters(count: int, tmp_pat
     x = np.random.default_rng(3).normal(size=(count, 5)).astype(np.float32)
     found = run(Case(PADDED, {"T": count}, header=HEADER), {"x": x}, tmp_path)
     assert (found["o"][1] == x[:, 4]).all()
+
+
+def test_scratch_is_laid_out_where_it_is_given_and_may_be_left_out():
+    body = "def k(x: ak.In[ak.f32, T], o: ak.Out[ak.f32, T]):\n    s = ak.scratch((T,), ak.f32)\n"
+    body += "    for t in ak.grid(T):\n        s[t] = x[t]\n    for t in ak.grid(T):\n        o[t] = s[t]\n"
+    abi = compile_kernel(CompileRequest(HEADER + body, "kernel.py")).abi
+    assert abi is not None
+    given = {name: np.zeros(3, np.float32) for name in ("x", "o")}
+    with laid_out(abi, given, {"T": 3}) as placed:
+        assert list(placed) == ["x", "o"]
+    with laid_out(abi, {**given, "s": np.zeros(3, np.float32)}, {"T": 3}) as placed:
+        assert list(placed) == ["x", "o", "s"]
