@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from agentkern.compiler.abi import KernelAbi, Launch, Variant, lists_of, params_of
 from agentkern.compiler.analysis.register_pressure import estimated_registers
@@ -38,7 +39,7 @@ ARCHITECTURES: Mapping[str, int] = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
 MODES = ("portable",)
 MOST_FINDINGS = 8
 CANDIDATES = 16
-"""Schedules that are looked at for one that needs fewer registers."""
+"""Schedules that are looked at, for those that fit or need fewer registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +152,19 @@ def legalise(kernel: Kernel) -> Kernel:
 
 
 def schedules(kernel: Kernel, variant: Variant, count: int) -> tuple[Schedule, ...]:
-    """Up to `count` different legal schedules of a TILE kernel, the default first."""
-    return candidate_schedules(legalise(share_memory(kernel, variant.shared)), variant, count)
+    """Up to `count` different schedules of a TILE kernel, the default first; of the others those whose values fit."""
+    legal = legalise(share_memory(kernel, variant.shared))
+    first, *others = candidate_schedules(legal, variant, CANDIDATES + count if count > 1 else 1)
+    fitting = (schedule for schedule in others if _placed(legal, schedule) is not None)
+    return (first, *islice(fitting, count - 1))
+
+
+def _placed(legal: Kernel, schedule: Schedule) -> Kernel | None:
+    """A kernel with layouts by a schedule; None where a value does not fit the registers."""
+    try:
+        return place_layouts(stream_rows(legal, schedule), schedule)
+    except UnsupportedError:
+        return None
 
 
 def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) -> tuple[Schedule, ...]:
@@ -166,11 +178,9 @@ def leaner_schedules(kernel: Kernel, variant: Variant, than: int, count: int) ->
     for schedule in others:
         if _adds_idle_warps(schedule, first):
             continue
-        try:
-            placed = place_layouts(stream_rows(legal, schedule), schedule)
-        except UnsupportedError:
-            continue
-        found.append((estimated_registers(placed), schedule))
+        placed = _placed(legal, schedule)
+        if placed is not None:
+            found.append((estimated_registers(placed), schedule))
     leaner = sorted((pair for pair in found if pair[0] < than), key=lambda pair: -pair[0])
     step = max(len(leaner) // count, 1)
     return tuple(schedule for _, schedule in leaner[step - 1 :: step][:count])

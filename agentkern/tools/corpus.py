@@ -86,7 +86,8 @@ def meta_problems(entry: Entry, kernel: str) -> tuple[str, ...]:
     signature = signature_of(tile)
     found: list[str] = []
     owners = {entry: listed.name for listed in signature.lists for entry in listed.entries}
-    dtypes = {owners.get(p.name, p.name): p.dtype.name for p in (*signature.tensors, *signature.scalars)}
+    tensors = [tensor for tensor in signature.tensors if tensor.access != "scratch"]
+    dtypes = {owners.get(p.name, p.name): p.dtype.name for p in (*tensors, *signature.scalars)}
     if entry.meta["dtypes"].get(kernel) != dtypes:
         found.append(f"dtypes of `{kernel}` are {dtypes}")
     names = {info.name for info in tile.sizes}

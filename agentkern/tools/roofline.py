@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
+from agentkern.compiler.analysis.blocks import ordinal_name
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.function_table import FUNCTIONS
 from agentkern.compiler.ir.segments import length_name, segment_axes
-from agentkern.compiler.ir.subscripts import entries_of, tile_of
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, tile_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.targets.limits import REFERENCE_DEVICES
 from agentkern.runtime.timing import Ceilings, Work, floor_us
@@ -41,47 +43,45 @@ def roofline(kernel: Kernel, sizes: Mapping[str, int], target: str) -> Roofline:
 
 def kernel_work(kernel: Kernel, sizes: Mapping[str, int]) -> Work | None:
     """Return the work of one call, None if `sizes` lacks a size that it depends on."""
-    tensors = [param.type for param in kernel.params if isinstance(param.type, TensorType)]
-    read = _read(kernel, sizes)
-    written = _total(tuple(_bytes(t) for t in tensors if t.access in ("out", "inout")), sizes)
-    flops = _total((_flops(kernel),), sizes)
+    read, written = _moved(kernel, _READS, sizes), _moved(kernel, _WRITES, sizes)
+    flops = _total(tuple(_flops(kernel)), sizes, _counts(kernel))
     if read is None or written is None or flops is None:
         return None
     return Work(read, written, float(flops))
 
 
-def _bytes(tensor: TensorType) -> int | Dim:
-    return dims.mul(dims.product(tensor.shape), tensor.dtype.nbytes)
+_READS = (("in", "inout"), ("load", "atomic"))
+_WRITES = (("out", "inout"), ("store", "atomic"))
 
 
-def _read(kernel: Kernel, sizes: Mapping[str, int]) -> int | None:
-    """Bytes read: each tensor once; of one that is only gathered from, what is asked for where that is less."""
+def _moved(kernel: Kernel, way: tuple[tuple[str, ...], tuple[str, ...]], sizes: Mapping[str, int]) -> int | None:
+    """Bytes read or written: of each tensor what is asked for, at most each element once. way: accesses, operations."""
+    accesses, names = way
     total = 0
     for param in kernel.params:
-        if not isinstance(param.type, TensorType) or param.type.access not in ("in", "inout"):
+        if not isinstance(param.type, TensorType) or param.type.access not in accesses:
             continue
-        whole, gathered = _total((_bytes(param.type),), sizes), _gathered(kernel, param, sizes)
+        whole = _total((dims.mul(dims.product(param.type.shape), param.type.dtype.nbytes),), sizes)
         if whole is None:
             return None
-        total += whole if gathered is None else min(whole, gathered)
+        asked = _asked(kernel, param, names, sizes)
+        total += whole if asked is None else min(whole, asked)
     return total
 
 
-def _gathered(kernel: Kernel, tensor: Value, sizes: Mapping[str, int]) -> int | None:
-    """Bytes that all gathers from a tensor ask for; None if some of it is read in another way."""
+def _asked(kernel: Kernel, tensor: Value, names: tuple[str, ...], sizes: Mapping[str, int]) -> int | None:
+    """The bytes of a tensor that operations of these names ask for; None if it is used in another way, as offsets."""
     amounts: list[int | Dim] = []
     for op, around in _scoped(kernel.body, _Around()):
         if tensor not in op.operands:
             continue
-        if op.name != "load" or not any(entry.is_gather for entry in entries_of(op)):
+        if op.name not in FIXED_OPERANDS:
             return None
-        amounts.append(dims.mul(_elements(tile_of(op), around), _dtype_bytes(tensor)))
-    return _total(tuple(amounts), sizes) if amounts else None
-
-
-def _dtype_bytes(tensor: Value) -> int:
-    assert isinstance(tensor.type, TensorType)
-    return tensor.type.dtype.nbytes
+        if op.name in names:
+            tile = tile_of(op)
+            assert isinstance(tile.type, TileType)
+            amounts.append(dims.mul(_elements(tile, around), tile.type.dtype.nbytes))
+    return _total(tuple(amounts), sizes, _counts(kernel))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,13 @@ def _scoped(ops: Sequence[Op], outer: _Around) -> Iterator[tuple[Op, _Around]]:
 def _elements(value: Value, around: _Around) -> int | Dim:
     """Elements of a tile over all blocks: as long as the axis along a block, else once for each written block.
 
-    Along a segment it is as long as all of them together.
+    Along a segment it is as long as all of them together. A piece that depends on its number keeps that as a symbol.
     """
     assert isinstance(value.type, TileType)
     elements = dims.substitute(dims.product(value.type.shape), {block.name: block.length for block in around.blocks})
     used = {name for extent in value.type.shape for name in dims.symbols(extent)}
     for block in around.blocks:
-        if block.block is not None and block.name not in used and block not in around.ends:
+        if block.block is not None and not {block.name, ordinal_name(block)} & used and block not in around.ends:
             elements = dims.mul(elements, dims.cdiv(block.length, block.block))
     for block, end in around.ends.items():
         length = length_name(block.name)
@@ -122,19 +122,41 @@ def _elements(value: Value, around: _Around) -> int | Dim:
     return elements
 
 
-def _flops(kernel: Kernel) -> int | Dim:
-    """Arithmetic of all blocks and steps; what is computed once for many elements, on scalars, counts as none."""
-    total: int | Dim = 0
+def _flops(kernel: Kernel) -> Iterator[int | Dim]:
+    """Arithmetic of each operation in all blocks and steps; what is computed once, on scalars, counts as none."""
     for op, around in _scoped(kernel.body, _Around()):
         if op.name in _FLOPS and isinstance(op.operands[0].type, TileType) and op.operands[0].type.rank:
-            total = dims.add(total, dims.mul(_elements(op.operands[0], around), _FLOPS[op.name]))
-    return total
+            yield dims.mul(_elements(op.operands[0], around), _FLOPS[op.name])
 
 
-def _total(amounts: tuple[int | Dim, ...], sizes: Mapping[str, int]) -> int | None:
-    total: int | Dim = 0
+Counts = Mapping[str, int | Dim]
+
+
+def _counts(kernel: Kernel) -> Counts:
+    """How many blocks of a written size there are, by the symbol of their number."""
+    blocks = {block for _, around in _scoped(kernel.body, _Around()) for block in around.blocks}
+    return {ordinal_name(b): dims.cdiv(b.length, b.block) for b in blocks if b.block is not None}
+
+
+def _total(
+    amounts: tuple[int | Dim, ...], sizes: Mapping[str, int], counts: Counts = MappingProxyType({})
+) -> int | None:
+    """Add amounts up at these sizes, each over all blocks whose number it depends on; None for an unknown size."""
+    total = 0
     for amount in amounts:
-        total = dims.add(total, amount)
-    if any(name not in sizes for name in dims.symbols(total)):
-        return None
-    return dims.evaluate(total, sizes)
+        known = {*sizes, *counts}
+        if any(name not in known for name in dims.symbols(amount)):
+            return None
+        numbered = [name for name in dims.symbols(amount) if name in counts]
+        if not numbered:
+            total += dims.evaluate(amount, sizes)
+            continue
+        count = _total((counts[numbered[0]],), sizes)
+        if count is None:
+            return None
+        pieces = [dims.substitute(amount, {numbered[0]: k}) for k in range(count)]
+        found = _total(tuple(pieces), sizes, counts)
+        if found is None:
+            return None
+        total += found
+    return total

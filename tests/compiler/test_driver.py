@@ -116,6 +116,21 @@ def test_schedules_differ_and_start_with_the_default() -> None:
     assert found[0] == result.schedule
 
 
+def test_schedules_whose_values_do_not_fit_the_registers_are_not_offered() -> None:
+    text = f"""{HEADER}
+@ak.kernel
+def part_sums(x: ak.In[ak.f32, T], out: ak.Out[ak.f32, ak.cdiv(T, 16384)]):
+    for p in ak.grid(ak.parts(T, block=16384)):
+        out[p.ordinal] = ak.sum(x[p], axis=0)
+"""
+    made = CompileRequest(text, "kernel.py")
+    result = compile_kernel(made)
+    assert result.kernel is not None, result.diagnostics
+    found = schedules(result.kernel, made.variant, 8)
+    assert len(found) > 3
+    assert {compile_kernel(replace(made, schedule=s)).status for s in found} == {"ok"}
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

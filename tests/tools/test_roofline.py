@@ -92,11 +92,50 @@ def test_a_gather_reads_what_is_asked_for_at_most_the_tensor(numbers: int, rows_
     assert work.bytes_read == 2 * 8 * rows_read + 4 * 3 * numbers
 
 
-def test_a_tensor_that_is_also_read_in_order_is_read_whole():
+@pytest.mark.parametrize(("rows_of_table", "rows_read"), [(8, 8), (25, 2 * 3 + 3)])
+def test_what_several_accesses_ask_for_adds_up_to_at_most_the_tensor(rows_of_table: int, rows_read: int):
     both = GATHER.replace("table[ids[b, t], :]", "table[ids[b, t], :] + table[0, :]").replace('("S")', '("S", min=1)')
-    work = kernel_work(tile(both, H=8), {"B": 3, "T": 2, "S": 25})
+    work = kernel_work(tile(both, H=8), {"B": 3, "T": 2, "S": rows_of_table})
     assert work is not None
-    assert work.bytes_read == 2 * 8 * 25 + 4 * 6
+    assert work.bytes_read == 2 * 8 * rows_read + 4 * 6
+
+
+IN_PLACE = """\
+import agentkern as ak
+
+T, S, H = ak.dim("T"), ak.dim("S"), ak.static("H")
+
+
+@ak.kernel
+def put(x: ak.In[ak.i32, T, H], ids: ak.In[ak.i32, T].values(0, S).distinct(), y: ak.InOut[ak.i32, S, H]):
+    for t in ak.grid(T):
+        ak.store(y[ids[t], :], x[t, :])
+"""
+
+
+@pytest.mark.parametrize(("rows", "of"), [(3, 25), (25, 25)])
+def test_a_scatter_writes_what_it_is_given_and_reads_nothing_of_its_tensor(rows: int, of: int):
+    work = kernel_work(tile(IN_PLACE, H=8), {"T": rows, "S": of})
+    assert work is not None
+    assert work.bytes_read == 4 * 8 * rows + 4 * rows
+    assert work.bytes_written == 4 * 8 * rows
+
+
+@pytest.mark.parametrize(("rows", "touched"), [(3, 3), (40, 25)])
+def test_atomics_read_and_write_what_they_combine_at_most_the_tensor(rows: int, touched: int):
+    adds = IN_PLACE.replace("ak.store", "ak.atomic_add").replace(".distinct()", "")
+    work = kernel_work(tile(adds, H=8), {"T": rows, "S": 25})
+    assert work is not None
+    assert work.bytes_read == 4 * 8 * rows + 4 * rows + 4 * 8 * touched
+    assert work.bytes_written == 4 * 8 * touched
+
+
+def test_a_slice_of_a_tensor_in_place_moves_that_slice_twice():
+    text = IN_PLACE.replace("ak.store(y[ids[t], :], x[t, :])", "y[t, : H // 2] = y[t, : H // 2] + x[t, : H // 2]")
+    work = kernel_work(tile(text.replace("S, H]", "T, H]"), H=8), {"T": 5, "S": 1})
+    assert work is not None
+    assert work.bytes_read == 2 * 4 * 4 * 5
+    assert work.bytes_written == 4 * 4 * 5
 
 
 STEPS = """\
@@ -129,3 +168,23 @@ def test_segments_are_as_long_as_all_of_them_together():
     assert work.bytes_read == 4 * rows * width + 4 * (segments + 1)
     assert work.bytes_written == 4 * (rows + segments) * width
     assert work.flops == 2 * rows * width
+
+
+PARTS = """\
+import agentkern as ak
+
+T, H = ak.dim("T"), ak.static("H")
+
+
+@ak.kernel
+def columns(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, 4, H]):
+    for p, h in ak.grid(ak.parts(T, 4), H):
+        out[p.ordinal, h] = ak.sum(x[p, h] * 2.0, axis=0)
+"""
+
+
+@pytest.mark.parametrize("rows", [0, 3, 10, 1000])
+def test_the_parts_of_a_range_are_together_the_range(rows: int):
+    work = kernel_work(tile(PARTS, H=5), {"T": rows})
+    assert work is not None
+    assert (work.bytes_read, work.bytes_written, work.flops) == (4 * 5 * rows, 4 * 4 * 5, 2 * 5 * rows)

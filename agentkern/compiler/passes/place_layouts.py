@@ -129,7 +129,7 @@ class _Placer:
     def check_size(self, op: Op, layout: Layout) -> None:
         if layout.register_count > MAX_TILE_REGISTERS:
             raise UnsupportedError(
-                f"a block's value of {'x'.join(map(str, layout.shape))} elements does not fit the registers",
+                f"a block's value of {'x'.join(map(str, layout.shape))} elements, more than the registers hold,",
                 "write a smaller `block=`, or make another of its axes a grid axis",
                 op.location,
             )
