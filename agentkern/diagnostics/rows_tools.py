@@ -72,6 +72,8 @@ TOOLS = (
     tool("AK811", "the reference cannot be used: {reason}"),
     tool("AK812", "there is not enough memory: {reason}", "use smaller sizes"),
     tool("AK813", "`{path}` cannot take the entry: {reason}", "mend it and install again; nothing was written"),
+    tool("AK820", "evaluations cannot run models: {reason}", "`pip install 'agentkern[evals]'`", "unavailable"),
+    tool("AK821", "the model cannot be used: {reason}", "name it as PROVIDER/MODEL, with its key set", "unavailable"),
     tool("AK901", "agentkern made an error of its own: {reason}", "please report it with the kernel's text"),
     tool("AK902", "the CUDA compiler rejected agentkern's code: {reason}", "please report it with the kernel's text"),
     tool("AK903", "threads are not synchronised: {reason}", "please report it, unless the text is your own"),

@@ -53,7 +53,7 @@ def judge(
         language=candidate.language,
         source_digest=source_digest(candidate.source),
         verdict=made.verdict,
-        summary=made.summary,
+        summary=made.summary + _where(candidate, made.verdict),
         level=level,
         device=candidate.device,
         seed=seed,
@@ -65,6 +65,12 @@ def judge(
         timings=made.timings,
         seconds=round(time.perf_counter() - started, 3),
     )
+
+
+def _where(candidate: Candidate, verdict: Verdict) -> str:
+    """Say of a text written for GPUs that none ran it."""
+    is_simulated = candidate.language == "cuda" and candidate.device == "cpu" and verdict != "not_run"
+    return " (cpu simulator)" if is_simulated else ""
 
 
 def source_digest(source: str) -> str:

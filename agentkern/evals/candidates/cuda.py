@@ -30,6 +30,7 @@ from agentkern.evals.candidates.cuda_plan import (
 )
 from agentkern.evals.candidates.isolated import Isolation
 from agentkern.evals.candidates.protocol import CandidateUnavailable, Refusal
+from agentkern.evals.candidates.results import is_answer
 from agentkern.evals.records import Language
 from agentkern.runtime.cache import cache_folder
 from agentkern.runtime.driver import DriverError, NoDriver, driver
@@ -208,7 +209,7 @@ class CudaCandidate:
         found = self.isolation.run(f"{_JOBS}:{job}", argument, limits, sum(wanted), readable=readable, before=before)
         if isinstance(found, JobFailed):
             raise ExecutionError(found.detail.splitlines()[-1])
-        if not _is_answer(found, wanted):
+        if not is_answer(found, wanted):
             raise ExecutionError("what came back is not the memory of the buffers")
         return found
 
@@ -277,18 +278,6 @@ def _check_shape(kernel: str, grid: list[int], block: list[int], shared: int) ->
         raise BadPlan(f"a block of `{kernel}` has {threads} threads; 32 to {MAX_THREADS} in whole warps are possible")
     if not 0 <= shared <= MAX_SHARED_BYTES:
         raise BadPlan(f"`{kernel}` asks for {shared} bytes of shared memory; {MAX_SHARED_BYTES} are possible")
-
-
-def _is_answer(found: Any, wanted: list[int]) -> bool:
-    """Whether what came back has the form of an answer: it was written by a process that ran foreign code."""
-    if not isinstance(found, dict) or not isinstance(found.get("completed"), bool):
-        return False
-    if not isinstance(found.get("findings", []), list):
-        return False
-    images = found.get("images")
-    if not isinstance(images, list) or not all(isinstance(image, bytes) for image in images):
-        return False
-    return not found["completed"] or [len(image) for image in images] == wanted
 
 
 def _first_error(log: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from agentkern.evals.candidates.agentkern import AgentkernCandidate
 from agentkern.evals.candidates.cuda import CudaCandidate
 from agentkern.evals.candidates.protocol import Candidate
+from agentkern.evals.candidates.triton import TritonCandidate
 from agentkern.evals.records import Language, Submission
 from agentkern.evals.task_model import Task
 
@@ -22,9 +23,14 @@ def _cuda(task: Task, handed_in: Submission, device: Device) -> Candidate:
     return CudaCandidate(task.signature, tuple(size.name for size in task.sizes), handed_in.source, device=device)
 
 
+def _triton(task: Task, handed_in: Submission, device: Device) -> Candidate:
+    return TritonCandidate(task.signature, tuple(size.name for size in task.sizes), handed_in.source, device)
+
+
 CANDIDATES: Mapping[Language, Callable[[Task, Submission, Device], Candidate]] = {
     "agentkern": _agentkern,
     "cuda": _cuda,
+    "triton": _triton,
 }
 
 

@@ -1,32 +1,21 @@
-"""`agentkern eval`: list, replay."""
+"""`agentkern eval`: list, replay, run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import click
 
-from agentkern.evals.ledger import LedgerError
 from agentkern.evals.listing import list_run, list_tasks
 from agentkern.evals.render import replay_report, run_list_report, task_list_report
 from agentkern.evals.replay import replay as replay_run
-from agentkern.evals.task import TaskError, read_tasks
-from agentkern.evals.task_model import Task
+from agentkern.tools.commands.eval_options import of_run, tasks_in, tasks_option
+from agentkern.tools.commands.eval_run import command as run_command
 from agentkern.tools.commands.options import json_option
 from agentkern.tools.commands.terminal import progress
 from agentkern.tools.output import finish
-from agentkern.tools.sources import usage_error
 
-Found = TypeVar("Found")
-
-tasks_option = click.option(
-    "--tasks",
-    "tasks_folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The tasks' folder, if not the one of this package.",
-)
 run_argument = click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
 
 
@@ -69,17 +58,4 @@ def replay(
     finish(result, replay_report(result), as_json=as_json)
 
 
-def tasks_in(folder: Path | None) -> tuple[Task, ...]:
-    """Return the tasks of a folder, of this package by default. Errors: UsageError."""
-    try:
-        return read_tasks(folder)
-    except TaskError as e:
-        raise usage_error("--tasks", str(e)) from e
-
-
-def of_run(read: Callable[[], Found]) -> Found:
-    """Return what reading a run's folder gives. Errors: UsageError."""
-    try:
-        return read()
-    except LedgerError as e:
-        raise usage_error("RUN", str(e)) from e
+command.add_command(run_command, "run")

@@ -31,7 +31,14 @@ from agentkern.tools.server.submit import Judging
 @click.option("--judge-level", "level", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--judge-device", "device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--judge-seed", "seed", type=click.IntRange(min=0), default=0, show_default=True)
-def command(
+@click.option(
+    "--language",
+    type=click.Choice(["agentkern", "cuda", "triton"]),
+    default="agentkern",
+    show_default=True,
+    help="Of the texts: another one has the tools that evaluations compare with.",
+)
+def command(  # noqa: PLR0913 - one parameter per option
     *,
     transport: str,
     hidden: tuple[str, ...],
@@ -40,7 +47,8 @@ def command(
     level: Literal["quick", "full"],
     device: Literal["cpu", "cuda"],
     seed: int,
+    language: Literal["agentkern", "cuda", "triton"],
 ) -> None:
     """Serve the tools over the Model Context Protocol, on stdin and stdout."""
     assert transport == "stdio"
-    serve(hidden, Judging(SubmissionFile(submissions_file), tasks, level, device, seed))
+    serve(hidden, Judging(SubmissionFile(submissions_file), tasks, level, device, seed, language))

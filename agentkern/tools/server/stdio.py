@@ -24,7 +24,7 @@ from agentkern.tools.server.arguments import explain_invalid, input_schema
 from agentkern.tools.server.brief import compact
 from agentkern.tools.server.jobs import JobStore
 from agentkern.tools.server.submit import Judging
-from agentkern.tools.server.tools import TOOLS, Services, ToolRow
+from agentkern.tools.server.tools import Services, ToolRow, tools_for
 from agentkern.tools.sources import UsageError
 
 _SCHEME = "agentkern://"
@@ -32,6 +32,7 @@ _INSTRUCTIONS = (
     "Write a GPU kernel as dataflow over tiles, then: ak_check until no errors (apply the fixes it returns), ak_verify "
     "until bit_exact, ak_profile where there is a GPU. ak_reference lists the language's pages; read `kernels` first."
 )
+_TRIAL_INSTRUCTIONS = "ak_compile until it compiles, ak_verify until it is right, then ak_submit."
 _TEMPLATES = (
     ("language/{page}", "language", "A page of the language (tool: ak_reference)."),
     (
@@ -51,18 +52,19 @@ class ToolServer:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._tools = tools_for(services.judging.language)
 
     async def list_tools(
         self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """Return every tool with its arguments."""
-        return types.ListToolsResult(tools=[describe(row) for row in TOOLS.values()])
+        return types.ListToolsResult(tools=[describe(row) for row in self._tools.values()])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Answer a call. A kernel's failure is an answer like any other; an error is a call that makes no sense."""
-        row = TOOLS.get(params.name)
+        row = self._tools.get(params.name)
         if row is None:
-            return _misuse(f"no tool `{params.name}`; tools: {', '.join(TOOLS)}")
+            return _misuse(f"no tool `{params.name}`; tools: {', '.join(self._tools)}")
         try:
             arguments = row.arguments.model_validate(params.arguments or {})
         except ValidationError as e:
@@ -147,7 +149,7 @@ def make_server(services: Services) -> Server[Any]:
     return Server(
         "agentkern",
         version=agentkern.__version__,
-        instructions=_INSTRUCTIONS,
+        instructions=_INSTRUCTIONS if services.judging.language == "agentkern" else _TRIAL_INSTRUCTIONS,
         on_list_tools=tools.list_tools,
         on_call_tool=tools.call_tool,
         on_list_resources=tools.list_resources,

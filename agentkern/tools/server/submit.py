@@ -11,7 +11,7 @@ from agentkern.evals.candidates.table import Device, candidate_of
 from agentkern.evals.handed_in import SubmissionFile
 from agentkern.evals.judge import judge
 from agentkern.evals.judge_cases import Level
-from agentkern.evals.records import CORRECT, Judgement, Submission
+from agentkern.evals.records import CORRECT, Judgement, Language, Submission
 from agentkern.evals.task import default_tasks, read_task
 from agentkern.evals.task_model import Task, TaskError
 from agentkern.tools.server.arguments import SubmitArguments
@@ -41,6 +41,7 @@ class Judging:
     level: Level = "quick"
     device: Device = "cpu"
     seed: int = 0
+    language: Language = "agentkern"
 
     def task(self, name: str) -> Task:
         """Return a task by name. Errors: UsageError names the nearest."""
@@ -67,6 +68,7 @@ def submission_request(judging: Judging, arguments: SubmitArguments) -> Answer:
         "source": arguments.source,
         "kernel": arguments.kernel,
         "settings": arguments.settings,
+        "language": judging.language,
         "level": judging.level,
         "device": judging.device,
         "seed": judging.seed,
@@ -85,7 +87,7 @@ def judged_submission(arguments: Answer) -> Answer:
         kernel=arguments["kernel"],
         settings=arguments["settings"],
     )
-    candidate = candidate_of(task, handed_in, "agentkern", arguments["device"])
+    candidate = candidate_of(task, handed_in, arguments["language"], arguments["device"])
     made = judge(task, candidate, arguments["level"], arguments["seed"])
     return {
         "status": "ok" if made.verdict in CORRECT else "unavailable" if made.verdict == "not_run" else "failed",

@@ -13,6 +13,7 @@ from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.progress import Report
 from agentkern.tools.requests import CompileRequest
 from agentkern.tools.server.submit import judged_submission
+from agentkern.tools.server.trials import TOLD, compiled, verified
 from agentkern.tools.verify import VerifyRequest, verify
 
 Answer = dict[str, Any]
@@ -36,6 +37,14 @@ def _submit(arguments: dict[str, Any], _report: Report) -> Answer:
     return judged_submission(arguments)
 
 
+def _trial_compile(arguments: dict[str, Any], _report: Report) -> Answer:
+    return {TOLD: compiled(arguments)}
+
+
+def _trial_verify(arguments: dict[str, Any], _report: Report) -> Answer:
+    return {TOLD: verified(arguments)}
+
+
 def is_refused(arguments: Mapping[str, Any]) -> bool:
     """Whether the front end or the prover refuses a text of the call: the tool then answers without any work."""
     if "task" in arguments:
@@ -54,4 +63,6 @@ TASKS: Mapping[str, Callable[[dict[str, Any], Report], Answer]] = {
     "verify": _verify,
     "profile": _profile,
     "submit": _submit,
+    "trial_compile": _trial_compile,
+    "trial_verify": _trial_verify,
 }

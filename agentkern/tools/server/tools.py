@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agentkern.evals.records import Language
 from agentkern.tools.artifacts import ArtifactStore
 from agentkern.tools.check import check
 from agentkern.tools.corpus_search import Filters, corpus_search
@@ -31,6 +32,7 @@ from agentkern.tools.server.brief import brief
 from agentkern.tools.server.brief_kernels import brief_kernels
 from agentkern.tools.server.jobs import JobStore, JobView
 from agentkern.tools.server.submit import Judging, submission_answer, submission_request
+from agentkern.tools.server.trials import TOLD, TrialArguments, trial_request
 from agentkern.tools.sources import usage_error
 
 # A call may take 25 s; what is left is for starting the job and for the answer's way back.
@@ -122,6 +124,16 @@ async def _submit(arguments: SubmitArguments, services: Services, progress: Prog
     return await _run_job("submit", request, services, progress)
 
 
+async def _trial_compile(arguments: TrialArguments, services: Services, progress: Progress) -> Answer:
+    request = await asyncio.to_thread(trial_request, services.judging, arguments)
+    return await _run_job("trial_compile", request, services, progress)
+
+
+async def _trial_verify(arguments: TrialArguments, services: Services, progress: Progress) -> Answer:
+    request = await asyncio.to_thread(trial_request, services.judging, arguments)
+    return await _run_job("trial_verify", request, services, progress)
+
+
 async def _as_job(tool: str, arguments: Arguments, services: Services, progress: Progress) -> Answer:
     return await _run_job(tool, arguments.model_dump(mode="json"), services, progress)
 
@@ -152,6 +164,8 @@ async def _wait(jobs: JobStore, job_id: str, wait_s: float, progress: Progress) 
 
 def _answer_of(view: JobView, services: Services) -> Answer:
     if view.state == "done" and view.result is not None:
+        if TOLD in view.result:
+            return view.result[TOLD]
         if "judgement" in view.result:
             return submission_answer(services.judging, view.result)
         tool = "verify" if "verdict" in view.result else "profile" if "baselines" in view.result else "compile"
@@ -218,3 +232,19 @@ TOOLS: Mapping[str, ToolRow] = {
         ),
     )
 }
+
+TRIAL_TOOLS: Mapping[str, ToolRow] = {
+    row.name: row
+    for row in (
+        ToolRow("ak_compile", "Compile a file: what the compiler says.", TrialArguments, _trial_compile),
+        ToolRow("ak_verify", "Run a file at the task's shown sizes and compare.", TrialArguments, _trial_verify),
+        TOOLS["ak_submit"],
+        TOOLS["ak_job"],
+    )
+}
+"""The tools for texts in another language than ours: an evaluation's arms to compare with."""
+
+
+def tools_for(language: Language) -> Mapping[str, ToolRow]:
+    """Return the tools of a server by the language of its texts."""
+    return TOOLS if language == "agentkern" else TRIAL_TOOLS

@@ -1,0 +1,243 @@
+"""The three ways in which a sample goes, as solvers: one answer, answers with plain feedback, an agent with tools."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from inspect_ai.agent import AgentPrompt, AgentState, as_solver, react
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams, mcp_connection, mcp_server_stdio
+from inspect_ai.util import LimitExceededError
+
+from agentkern.evals.arms import Arm
+from agentkern.evals.feedback import NO_BLOCK, plain_errors, plain_text, without_levers
+from agentkern.evals.handed_in import HandedIn, read_submissions
+from agentkern.evals.inspect_records import answer_in, text_of
+from agentkern.evals.judging import Judges
+from agentkern.evals.prompts import GO_ON, answer_of, skill_files, skill_folder, system_text
+from agentkern.evals.records import Submission
+from agentkern.evals.run_model import Job, RunRequest
+from agentkern.runtime.worker import worker_environment
+
+JOB = "agentkern"
+"""The key of a sample's metadata under which its job's id stands."""
+CURRENT: ContextVar[Job] = ContextVar("agentkern_job")
+"""The job of the sample that is run, for scripted models."""
+PATIENCE = 2
+"""How often an agent that hands nothing in, or answers without a block, is told so before its sample ends."""
+TOOL_CALLS = "tool_calls"
+_SKILL_TOOL = "read_skill"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """What solvers share: the run, its judges, and the folder of what is handed in, one file a sample."""
+
+    request: RunRequest
+    judges: Judges
+    folder: Path
+
+    def file(self, job: Job) -> Path:
+        """Return where a sample's submissions are written, one a line."""
+        return self.folder / f"{_UNSAFE.sub('-', job.id)}.jsonl"
+
+    def begin(self, job: Job) -> None:
+        """Forget what an earlier try at the sample handed in."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.file(job).unlink(missing_ok=True)
+
+    def add(self, job: Job, handed_in: Submission) -> None:
+        """Write a submission down; of two with one number the later holds."""
+        line = HandedIn(task=job.task.name, submission=handed_in).model_dump_json()
+        with self.file(job).open("ab") as file:
+            file.write(line.encode() + b"\n")
+
+    def handed_in(self, job: Job) -> tuple[Submission, ...]:
+        """Return a sample's submissions so far; a line that was cut off is none."""
+        return tuple(line.submission for line in read_submissions(self.file(job)))
+
+    def server_arguments(self, job: Job) -> list[str]:
+        """Return the command line of a sample's server: what it hides, and where it writes what is handed in."""
+        return ["-m", "agentkern", "mcp", *server_options(job, self.request, self.file(job))]
+
+
+def server_options(job: Job, request: RunRequest, file: Path) -> list[str]:
+    """Return the options of `agentkern mcp` for a sample."""
+    options = ["--submissions", str(file), "--tasks", str(job.task.folder.parent), "--judge-level", request.level]
+    options += ["--judge-device", request.device, "--judge-seed", str(request.seed)]
+    if job.task.solution is not None and job.task.solution.entry:
+        options += ["--exclude", job.task.solution.entry]
+    if job.arm.language != "agentkern":
+        options += ["--language", job.arm.language]
+    return options
+
+
+def solver_of(arm: Arm, station: Station, jobs: Mapping[str, Job]) -> Solver:
+    """Return the solver of an arm over its jobs by id."""
+    return {"zero_shot": one_answer, "plain_loop": answers, "mcp": with_tools}[arm.feedback](station, jobs)
+
+
+def _begin(state: TaskState, station: Station, jobs: Mapping[str, Job]) -> Job:
+    job = jobs[state.metadata[JOB]]
+    CURRENT.set(job)
+    station.begin(job)
+    return job
+
+
+def _block(job: Job, source: str, *, number: int, at_call: int, tokens: int) -> Submission:
+    """Return a block as a submission. Of several kernels in it the one that the task asked for by name is meant."""
+    several = job.arm.language == "agentkern" and source.count("\n@ak.") > 1
+    kernel = job.task.name if several and f"def {job.task.name}(" in source else None
+    return Submission(number=number, at_call=at_call, tokens=tokens, source=source, kernel=kernel)
+
+
+@solver
+def one_answer(station: Station, jobs: Mapping[str, Job]) -> Solver:
+    """Return the solver of zero-shot arms: one generation, the answer in its last block."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        job = _begin(state, station, jobs)
+        state.messages.insert(0, ChatMessageSystem(content=system_text(job.arm)))
+        state = await generate(state)
+        source = answer_of(state.output.completion, job.arm.language)
+        if source is not None:
+            station.add(job, _block(job, source, number=1, at_call=0, tokens=state.token_usage))
+        return state
+
+    return solve
+
+
+@solver
+def answers(station: Station, jobs: Mapping[str, Job]) -> Solver:
+    """Return the solver of plain loops: each block is compiled and run, and its writer told what came of it."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        job = _begin(state, station, jobs)
+        limit = station.request.limits.tool_calls
+        state.messages.insert(0, ChatMessageSystem(content=system_text(job.arm)))
+        rounds = silences = 0
+        while True:
+            state = await generate(state)
+            source = answer_of(state.output.completion, job.arm.language)
+            if source is None:
+                silences += 1
+                if rounds or silences > PATIENCE:
+                    return state
+                state.messages.append(ChatMessageUser(content=NO_BLOCK))
+                continue
+            if limit is not None and rounds >= limit:
+                raise LimitExceededError("custom", value=rounds + 1, limit=limit, message=TOOL_CALLS)
+            handed_in = _block(job, source, number=rounds + 1, at_call=rounds, tokens=state.token_usage)
+            station.add(job, handed_in)
+            judgement = await anyio.to_thread.run_sync(
+                station.judges.judge, job.task, handed_in, job.arm.language, abandon_on_cancel=True
+            )
+            station.add(job, handed_in.model_copy(update={"judgement": judgement}))
+            state.messages.append(ChatMessageUser(content=plain_text(judgement)))
+            rounds += 1
+
+    return solve
+
+
+@solver
+def with_tools(station: Station, jobs: Mapping[str, Job]) -> Solver:
+    """Return the solver of arms with tools: a react agent over a server of the sample's own, on stdio."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        job = _begin(state, station, jobs)
+        environment = worker_environment(os.environ)
+        arguments = station.server_arguments(job)
+        server = mcp_server_stdio(name="agentkern", command=sys.executable, args=arguments, env=environment)
+        async with mcp_connection(server):
+            budget = Budget(station.request.limits.tool_calls)
+            tools = [_counted(tool, job.arm, budget) for tool in await server.tools()]
+            offered = [tool for tool in tools if job.arm.search or tool.name != "ak_search_kernels"]
+            if job.arm.skill and job.arm.language == "agentkern":
+                offered.append(_counted(_skill_reader(), job.arm, budget))
+            agent = react(
+                prompt=AgentPrompt(system_text(job.arm), None, None, None),
+                tools=offered,
+                submit=False,
+                on_continue=_Patience(station, job),
+            )
+            return await as_solver(agent)(state, generate)
+
+    return solve
+
+
+class _Patience:
+    """Whether an agent goes on: while it calls tools, and for a while longer if it has handed nothing in."""
+
+    def __init__(self, station: Station, job: Job) -> None:
+        self._station, self._job = station, job
+        self._silences = 0
+
+    async def __call__(self, state: AgentState) -> bool | str:
+        if state.output.message.tool_calls:
+            return True
+        self._silences += 1
+        if self._station.handed_in(self._job) or self._silences > PATIENCE:
+            return False
+        return GO_ON
+
+
+class Budget:
+    """Calls of tools that a sample may still make."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._used = 0
+
+    def take(self) -> None:
+        """Use one up. Errors: LimitExceededError, which ends the sample."""
+        if self._limit is not None and self._used >= self._limit:
+            raise LimitExceededError("custom", value=self._used + 1, limit=self._limit, message=TOOL_CALLS)
+        self._used += 1
+
+
+def _counted(tool: Tool | ToolDef, arm: Arm, budget: Budget) -> ToolDef:
+    """Return a tool that uses up the budget, and whose answers lack what the arm leaves out."""
+    inner = tool if isinstance(tool, ToolDef) else ToolDef(tool)
+
+    async def execute(**arguments: Any) -> str:
+        budget.take()
+        return _as_told(text_of(await inner.tool(**arguments)), arm)
+
+    return ToolDef(execute, name=inner.name, description=inner.description, parameters=inner.parameters)
+
+
+def _as_told(text: str, arm: Arm) -> str:
+    answer = answer_in(text)
+    if not arm.structured:
+        return plain_errors(answer) or text
+    if not arm.levers and answer.get("levers") is not None:
+        return str(without_levers(answer))
+    return text
+
+
+def _skill_reader() -> ToolDef:
+    """Return the tool that opens the files which the skill refers to."""
+    known: Sequence[str] = skill_files()
+
+    async def execute(path: str) -> str:
+        if path not in known:
+            raise ToolError(f"the skill has no file `{path}`; it has {', '.join(known)}")
+        return (skill_folder() / path).read_text(encoding="utf-8")
+
+    wanted = ToolParam(type="string", description="A path as the skill's text gives it: references/elementwise.md")
+    return ToolDef(
+        execute,
+        name=_SKILL_TOOL,
+        description="Read a file that the skill refers to.",
+        parameters=ToolParams(properties={"path": wanted}, required=["path"]),
+    )
