@@ -94,8 +94,8 @@ def start_run(folder: Path, header: RunHeader) -> Ledger:
 
 
 def _plan(header: RunHeader) -> RunHeader:
-    """What two starts of one run share: everything but when it was."""
-    return header.model_copy(update={"created": ""})
+    """What two starts of one run share: everything but when it was, and at which commit."""
+    return header.model_copy(update={"created": "", "commit": ""})
 
 
 def read_header(folder: Path) -> RunHeader:
