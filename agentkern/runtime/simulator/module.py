@@ -72,6 +72,7 @@ _MAX_BLOCKS = (1 << 31) - 1
 _LAUNCH_LOCK = threading.Lock()
 
 _TENSOR_MAP_BYTES = 128
+_TENSOR_MAP_ALIGNMENT = 64  # of AkTensorMap in shim/hopper.h
 
 
 class LaunchError(ValueError):
@@ -264,7 +265,11 @@ def _tensor_map(argument: TensorMapArgument, address: int, size: int, name: str)
     words = argument.encode(address)
     if size != _TENSOR_MAP_BYTES or len(words) != _TENSOR_MAP_BYTES:
         raise LaunchError(f"{name} has {size} bytes and its tensor map {len(words)}; a tensor map has 128")
-    return ctypes.create_string_buffer(words, size)
+    room = ctypes.create_string_buffer(size + _TENSOR_MAP_ALIGNMENT)
+    offset = -ctypes.addressof(room) % _TENSOR_MAP_ALIGNMENT
+    aligned = (ctypes.c_char * size).from_buffer(room, offset)  # keeps `room`; compilers move it by aligned accesses
+    aligned.raw = words
+    return aligned
 
 
 def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:

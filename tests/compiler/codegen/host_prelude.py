@@ -49,7 +49,7 @@ class HostPrelude:
         text = "\n".join([*shim, prelude_text(row.name for row in rows), *map(each, rows)])
         source, library = folder / "prelude.cpp", folder / "prelude.so"
         source.write_text(text)
-        subprocess.run(["g++", *FLAGS, "-o", str(library), str(source)], check=True, capture_output=True)
+        subprocess.run(["g++", *FLAGS, "-o", str(library), str(source)], check=True)
         return cls(library)
 
     def __call__(self, name: str, *arrays: np.ndarray) -> np.ndarray:
