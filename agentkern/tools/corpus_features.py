@@ -83,7 +83,7 @@ def _has_carried(uses: Uses) -> bool:
 
 def _has_given_block(uses: Uses) -> bool:
     args = [arg.type for op in uses.ops for region in op.regions for arg in region.args]
-    return any(isinstance(type_, BlockType) and type_.block is not None for type_ in args)
+    return any(isinstance(type_, BlockType) and (type_.block or 1) > 1 for type_ in args)
 
 
 def _has_window(uses: Uses) -> bool:
@@ -129,7 +129,9 @@ def _is_elementwise(uses: Uses) -> bool:
     traits = {"elementwise", "reads", "writes", "region"}
     plain = {"constant", "size", "broadcast", "reshape", "index", "yield"}
     pure = all(op.name in plain or op.spec.traits & traits for op in uses.ops)
-    return pure and not uses.has("loop", "atomic") and not uses.indexed_by_data("load", "store")
+    return (
+        pure and not uses.has("loop", "atomic") and not _has_window(uses) and not uses.indexed_by_data("load", "store")
+    )
 
 
 FEATURES: tuple[Feature, ...] = (

@@ -18,7 +18,7 @@ SATURATION, LENGTH = 1.2, 0.5
 SYNONYM = 0.7
 """What a word found by a synonym is worth. The four numbers here were chosen on evals/search/queries.toml."""
 LEAST_ANSWERED = 0.4
-"""Share of a query, by the rarity of its words, that a document must answer."""
+"""A document must answer more of a query than this share, by the rarity of its words: one in notes is too little."""
 LEAST_OF_BEST = 0.1
 """Share of the best score below which a document is no answer beside it."""
 UNKNOWN = 0.4
@@ -72,7 +72,7 @@ class Collection:
         for number in range(len(self._counts)):
             hits = [self._hit(number, word, phrases) for word, phrases in zip(words, others, strict=True)]
             share = self._share(rarities, hits)
-            if share >= LEAST_ANSWERED:
+            if share > LEAST_ANSWERED:
                 got = sorted(((h.score, spelling[w], h) for w, h in zip(words, hits, strict=True) if h), reverse=True,
                              key=lambda one: one[0])  # fmt: skip
                 why = tuple(dict.fromkeys(_why(word, hit) for _, word, hit in got))

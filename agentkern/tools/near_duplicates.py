@@ -1,7 +1,7 @@
 """Which kernels are the same but for what does not matter: names, dtype widths, sizes, the order of statements.
 
 A kernel's TILE IR is read as a graph from what is loaded to what is stored. Left out of it are names, extents, the
-widths of types, moves that only match shapes, and numbers other than a few plain ones; a mean is a sum and a division.
+widths of types, axes of one, and numbers other than a few plain ones; a mean is a sum and a division.
 Two kernels with one `digest` are one graph; `similarity` counts the pieces of graph that two have in common. Pure.
 """
 
@@ -34,6 +34,8 @@ _PLAIN_NUMBERS = (0, 1, -1, 2, 0.5)
 _WITHOUT_ATTRS = frozenset({"keepdims", "index", "value", "extent", "distinct", "view", "tile", "warps", "steps"})
 
 Label = tuple[object, ...]
+_SPREAD: Label = ("spread",)
+"""Any broadcast of what is no number, along whichever axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,8 @@ def _add(op: Op, nodes: list[_Node], number_of: dict[Value, int]) -> None:
         _add_carried(op, nodes, number_of)
     if op.operands and op.operands[0] in number_of:
         source = number_of[op.operands[0]]
-        if _hands_on(op) or (op.name == "cast" and nodes[source].is_number):
+        is_number = nodes[source].is_number and op.name in ("cast", "broadcast")
+        if _hands_on(op) or is_number or (op.name == "broadcast" and nodes[source].label == _SPREAD):
             number_of[op.result] = source
             return
     sources = tuple(number_of[value] for value in op.operands if value in number_of)
@@ -174,7 +177,7 @@ def _hands_on(op: Op) -> bool:
     if op.name == "cast" and len(op.operands) == 1:
         source, result = _kind(_dtype(op.operands[0])), _kind(_dtype(op.result))
         return source == result or (source == "float8" and result == "float")
-    return op.name == "broadcast" or (op.name == "reshape" and _is_regrouped_by_ones(op))
+    return op.name == "reshape" and _is_regrouped_by_ones(op)
 
 
 def _dtype(value: Value) -> DType:
@@ -195,6 +198,8 @@ def _label(op: Op) -> Label:
         if isinstance(value, int | float) and value in _PLAIN_NUMBERS:
             return ("constant", float(value))
         return ("number",)
+    if op.name == "broadcast":
+        return _SPREAD
     if op.name == "cast":
         return ("cast", _kind(_dtype(op.result)), op.attrs.get("rounding"))
     attrs = tuple(

@@ -15,7 +15,7 @@ import numpy as np
 
 from agentkern.compiler.abi import TensorParam
 from agentkern.compiler.ir.reference_casts import cast
-from agentkern.compiler.ir.reference_formats import STORAGE, Raw, decode
+from agentkern.compiler.ir.reference_formats import FLOATS, STORAGE, Raw, decode
 from agentkern.tools.verify_agreement import Answer
 from agentkern.tools.verify_buffers import initial
 from agentkern.tools.verify_model import Call
@@ -110,10 +110,13 @@ def read_answer(
         if raw.shape != want:
             raise ReferenceFailure(f"the reference's `{param.name}` has shape {list(raw.shape)}, not {list(want)}")
         found[param.name] = cast(dtype, param.dtype.name, raw.astype(STORAGE[dtype], copy=False))
-    wide = (
-        None if exact is None else {name: decode(dtype, raw).astype(np.float64) for name, (dtype, raw) in exact.items()}
-    )
+    wide = None if exact is None else {name: _float64(dtype, raw) for name, (dtype, raw) in exact.items()}
     return Answer(found, wide)
+
+
+def _float64(dtype: str, raw: Raw) -> Raw:
+    """The values of raw storage; places and counts beside floats are whole numbers."""
+    return (decode(dtype, raw) if dtype in FLOATS else raw).astype(np.float64)
 
 
 def _read(path: Path) -> dict[str, tuple[str, Raw]]:

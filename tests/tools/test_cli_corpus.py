@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,12 +44,41 @@ def test_an_unknown_name_is_wrong_usage_that_lists_the_names():
     assert "rms_norm" in answer.json["summary"]
 
 
-def test_export_writes_one_object_a_line(tmp_path: Path):
+@pytest.fixture
+def one(tmp_path: Path) -> str:
+    """A corpus of one folder."""
+    shutil.copytree(Path(CORPUS) / "elementwise" / "vector_add", tmp_path / "corpus" / "elementwise" / "vector_add")
+    return str(tmp_path / "corpus")
+
+
+def test_export_writes_one_object_a_line(one: str, tmp_path: Path):
     file = tmp_path / "corpus.jsonl"
-    assert agentkern("corpus", "export", "--corpus", CORPUS, "-o", str(file)).code == 0
+    assert agentkern("corpus", "export", "--corpus", one, "-o", str(file)).code == 0
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert all({"name", "task", "kernel", "cuda"} <= set(row) for row in rows)
-    assert all("__global__" in row["cuda"] for row in rows)
+    tasks, fixes = ([row for row in rows if row["kind"] == kind] for kind in ("task", "fix"))
+    assert len(tasks) == 2
+    assert all({"name", "task", "kernel", "cuda", "split", "group"} <= set(row) for row in tasks)
+    assert all("__global__" in row["cuda"] for row in tasks)
+    assert len(fixes) > 20
+    assert all(row["broken"] != row["fixed"] and row["diagnostics"] for row in fixes)
+
+
+def test_export_gives_one_kind_or_the_schemas(one: str):
+    lines = agentkern("corpus", "export", "--corpus", one, "--kind", "fix").out.splitlines()
+    assert {json.loads(line)["kind"] for line in lines} == {"fix"}
+    assert set(agentkern("corpus", "export", "--schema").json) == {"task", "fix"}
+
+
+def test_list_and_search_take_the_same_filters():
+    for command in (("list",), ("search", "row")):
+        found = agentkern("corpus", *command, "--family", "norm", "--dtype", "bf16", "--feature", "reduction", "--limit",
+                          "2", "--corpus", CORPUS, "--json").json["kernels"]  # fmt: skip
+        assert len(found) == 2
+        assert all(row["family"] == "norm" and "reduction" in row["features"] for row in found)
+    alike = agentkern("corpus", "list", "--signature", "In[bf16, T, H] -> Out[e4m3, T, H], Out[f32, T, G]",
+                      "--corpus", CORPUS, "--json").json["kernels"]  # fmt: skip
+    assert alike[0]["name"] == "per_token_cast_e4m3"
+    assert agentkern("corpus", "list", "--feature", "gathering", "--corpus", CORPUS).code == 2
 
 
 @pytest.mark.toolchain

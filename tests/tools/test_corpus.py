@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tomllib
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from agentkern.tools.corpus import corpus_verify, meta_problems, record_performance
 from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries, read_entry
-from agentkern.tools.corpus_export import corpus_export
 from agentkern.tools.corpus_formulas import formula_value
 from agentkern.tools.corpus_records import with_record
 from agentkern.tools.corpus_search import Filters, corpus_list, corpus_show
@@ -130,12 +128,6 @@ def test_a_benchmark_report_becomes_the_performance_record(copied: Path) -> None
     record = read_entry(copied / "elementwise" / "vector_add").record["performance"]
     assert record["rows"][0]["torch_compile"] == 161.0
     assert record["gpu"] == "a GPU"
-
-
-def test_export_is_one_json_object_a_kernel_with_its_cuda(copied: Path) -> None:
-    lines = [json.loads(line) for line in corpus_export(copied)]
-    assert [line["name"] for line in lines] == ["vector_add", "vector_add_bf16"]
-    assert all("__global__" in line["cuda"] for line in lines)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry.name for entry in ENTRIES])

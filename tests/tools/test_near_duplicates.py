@@ -89,6 +89,13 @@ def test_which_tensor_stands_where_matters():
     assert digest(lowered(text)) != digest(lowered(other))
 
 
+def test_every_pair_is_not_every_place():
+    head = HEAD + "def f(x: ak.In[ak.f32, T], y: ak.In[ak.f32, {y}], out: ak.Out[ak.f32, {out}]):\n"
+    places = lowered(head.format(y="T", out="T") + "    for t in ak.grid(T):\n        out[t] = x[t] + y[t]\n")
+    pairs = "    for t, h in ak.grid(T, H):\n        out[t, h] = x[t][:, None] + y[h][None, :]\n"
+    assert not is_near(places, lowered(head.format(y="H", out="T, H") + pairs))
+
+
 def test_a_subtraction_is_not_its_reverse():
     text = HEAD + "def f(x: ak.In[ak.f32, T], out: ak.InOut[ak.f32, T]):\n"
     text += "    for t in ak.grid(T):\n        out[t] = out[t] - ak.exp(x[t])\n"

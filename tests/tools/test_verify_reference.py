@@ -15,7 +15,7 @@ from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.tools.inputs import generate
-from agentkern.tools.reference_process import ReferenceFailure
+from agentkern.tools.reference_process import ReferenceFailure, read_answer
 from agentkern.tools.results import VerifyResult
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
@@ -164,6 +164,15 @@ def test_the_error_ratio_compares_with_the_references_own_error_against_float64(
     # the kernel's error is below that of a reference one ulp off
     assert check(next_above, Criterion("bound", max_error_ratio=0.6)).record.status == "passed"
     assert check(plus, Criterion("bound", max_error_ratio=0.6)).record.status == "failed"
+
+
+def test_float64_answers_of_several_outputs_may_hold_whole_numbers_too(tmp_path: Path) -> None:
+    np.savez(tmp_path / "0.out.npz", **{"place:i32": np.array([3], np.int32), "y:f32": np.array([1.5], np.float32)})
+    np.savez(tmp_path / "0.f64.npz", **{"place:i32": np.array([3], np.int32), "y:f64": np.array([1.25])})
+    params = tuple(TensorParam(name, DTYPES[d], (1,), "out") for name, d in (("place", "i32"), ("y", "f32")))
+    answer = read_answer(tmp_path, 0, params, {"place": (1,), "y": (1,)})
+    assert answer.exact is not None
+    assert {name: values.tolist() for name, values in answer.exact.items()} == {"place": [3.0], "y": [1.25]}
 
 
 def test_a_bound_on_the_error_ratio_holds_where_there_are_no_elements() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from agentkern.tools.commands.options import corpus_option, json_option
 from agentkern.tools.commands.terminal import progress
 from agentkern.tools.corpus import corpus_verify
 from agentkern.tools.corpus_export import corpus_export
+from agentkern.tools.corpus_export_records import KINDS, RECORDS
 from agentkern.tools.output import finish
 from agentkern.tools.render import corpus_verify_report, headline
 from agentkern.tools.results import Result
@@ -32,12 +34,20 @@ def verify(names: tuple[str, ...], level: str, corpus: Path | None, *, record: b
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(["jsonl"]), default="jsonl", show_default=True)
+@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Which records; all by default.")
+@click.option("--schema", is_flag=True, help="Print the JSON schemas of the records instead.")
 @click.option("-o", "output", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
 @corpus_option
 @json_option
-def export(form: str, output: Path | None, corpus: Path | None, *, as_json: bool) -> None:
-    """Print every kernel with its task, CUDA and notes, one JSON object a line."""
-    lines = list(corpus_export(corpus))
+def export(
+    form: str, kinds: tuple[str, ...], output: Path | None, corpus: Path | None, *, schema: bool, as_json: bool
+) -> None:
+    """Print one JSON object a line: tasks with kernels (task), mistakes with diagnostics and fixes (fix)."""
+    if schema:
+        click.echo(json.dumps({kind: record.model_json_schema() for kind, record in RECORDS.items()}, indent=1))
+        return
+    with progress(as_json=as_json) as report:
+        lines = [record.model_dump_json() for record in corpus_export(kinds or KINDS, report, corpus)]
     text = "".join(f"{line}\n" for line in lines)
     if output is None and not as_json:
         click.echo(text, nl=False)
@@ -46,7 +56,7 @@ def export(form: str, output: Path | None, corpus: Path | None, *, as_json: bool
         kept = default_store().put(form, text.encode(), path=output)
     except OSError as e:
         raise usage_error("-o", f"`{output}` cannot be written: {e.strerror}") from e
-    result = Result(status="ok", summary=f"{len(lines)} kernels in {kept.path}", artifacts=(kept,))
+    result = Result(status="ok", summary=f"{len(lines)} records in {kept.path}", artifacts=(kept,))
     finish(result, headline(result), as_json=as_json)
 
 
