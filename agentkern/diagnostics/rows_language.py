@@ -128,8 +128,12 @@ ACCESSES = (
     proof("AK307", "`{statement}` may divide by zero: {reason}", "exclude zero, for example `ak.maximum(n, 1)`"),
     proof("AK308", "`{statement}` may divide by zero", "exclude zero, for example `ak.maximum(n, 1)`", "unproved"),
     Code("AK310", "output `{name}` is never written", "store to it, or remove it"),
-    Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`"),
-    Code("AK312", "reads `{name}`: {reason}", "keep the value in a name, or read it in a later grid"),
+    Code("AK311", "stores to input `{name}`", "declare it `ak.Out[...]`, or `ak.InOut[...]` if it is read too"),
+    Code(
+        "AK312",
+        "reads `{name}`: {reason}",
+        "keep the value in a name, read it in a later grid, or declare it `ak.InOut[...]`",
+    ),
     Code(
         "AK313",
         "`{name}` is a tile: its elements cannot be assigned",
@@ -215,7 +219,9 @@ BLOCKS = (
         "write `{block}.ordinal`, with an output of one element per block",
     ),
     Code(
-        "AK408", "`range` over {what}, which is known only at run time", "use `ak.grid({what})` for independent blocks"
+        "AK408",
+        "`range` over {what}, which is known only at run time",
+        "use `ak.grid({what})` for independent blocks, in a grid `ak.steps(ak.each({what}))` to go in order",
     ),
     Code(
         "AK409",

@@ -162,7 +162,10 @@ def _window(lw: Lowering, node: ast.expr) -> Entry:
     names = blocks_of(lw, node)
     fixes = tuple(lw.source.insert_after(name, ".index", f"use the indices of `{name.id}`") for name in names[:1])
     if len({name.id for name in names}) > 1 or not _is_affine(lw, node):
-        lw.fail("AK225", node, text=lw.source.text_of(node), block=names[0].id, fixes=fixes)
+        divides = any(isinstance(part, ast.FloorDiv) for part in ast.walk(node))
+        name = names[0].id
+        hint = f"a written block's number is `{name}.ordinal`; else gather: write `{name}.index`" if divides else None
+        lw.fail("AK225", node, hint=hint, text=lw.source.text_of(node), block=name, fixes=fixes)
     indices = _Indices({name.id for name in names}).visit(copy.deepcopy(node))
     match lw.need_one(indices):
         case Tile() as tile if tile.dtype.is_integer and len(tile.shape) == 1:

@@ -10,7 +10,7 @@ from typing import NoReturn
 from agentkern.compiler.frontend.element_reads import mentions_element, read_elements
 from agentkern.compiler.frontend.guarded import ACCESSES
 from agentkern.compiler.frontend.inline import call_helper
-from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER
+from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER, LIBRARIES
 from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering, Rejected
 from agentkern.compiler.frontend.methods import handle_attribute, method
 from agentkern.compiler.frontend.operations import OPERATIONS, call
@@ -120,6 +120,9 @@ def unknown_name(lw: Lowering, node: ast.Name) -> FrontValue:
         hint = "names bound inside a loop end with it: bind it before the loop, so that the loop carries it"
     elif node.id in lw.ended:
         hint = "names bound inside a grid end with it: store the value, or compute it again"
+    elif node.id in LIBRARIES and lw.prefix:
+        hint = "operations are those of `ak`: `ak.maximum`, `ak.exp`, ..."
+        fixes = (lw.source.replace(node, lw.prefix.rstrip("."), "take the operation of `ak`"),)
     elif near:
         hint = f"did you mean `{near[0]}`?"
         fixes = (lw.source.replace(node, near[0], f"write `{near[0]}`"),)

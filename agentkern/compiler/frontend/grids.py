@@ -222,5 +222,7 @@ def _check_accesses(lw: Lowering, grid: GridState) -> None:
             if name in grid.writes:
                 lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, reason="this grid writes it"))
             elif name not in lw.written:
-                lw.diagnostics.append(lw.diagnostic("AK312", at, name=name, reason="no earlier grid wrote it"))
+                hint = "write it in an earlier grid, or declare it `ak.InOut[...]`"
+                reason = "no earlier grid wrote it"
+                lw.diagnostics.append(lw.diagnostic("AK312", at, hint=hint, name=name, reason=reason))
     lw.written |= grid.writes

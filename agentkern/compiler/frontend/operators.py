@@ -101,6 +101,8 @@ def _float_hint(operation: str) -> str:
         return "write `ak.floor(a / b)`"
     if operation == "%":
         return "write `a - ak.floor(a / b) * b`"
+    if operation in ("&", "|", "^"):
+        return "put comparisons in parentheses, `(a > 0) & (b > 0)`, or use the bits: `.bitcast(ak.u32)`"
     return "use the bits: `.bitcast(ak.u32)`"
 
 

@@ -55,8 +55,10 @@ def reduction(name: str) -> Callable[[Lowering, dict[str, Argument], ast.Call], 
         for k in axes:
             block = lw.free_block(tile.shape[k])
             if block is not None and not (block.head is not None and _is_order_free(name, tile)):
-                at = node if axis is None or isinstance(axis.value, Nothing) else axis.node
-                lw.fail("AK403", at, operation=f"ak.{name}", axis=k, block=block.name)
+                if axis is None or isinstance(axis.value, Nothing):
+                    hint = "without `axis=` all axes are reduced: name those that are meant, `axis=1`"
+                    lw.fail("AK403", node, hint=hint, operation=f"ak.{name}", axis=k, block=block.name)
+                lw.fail("AK403", axis.node, operation=f"ak.{name}", axis=k, block=block.name)
         argument = name in ARGUMENTS
         if not axes:
             if argument:

@@ -53,8 +53,10 @@ def flat_axis(lw: Lowering, name: str, tile: Tile, arguments: Arguments, node: a
         return tile, one_axis(lw, name, given, tile.shape, 0, text)
     if len(tile.shape) == 1:
         return tile, 0
-    for k in range(len(tile.shape)):
-        _kept_block(lw, tile.shape, k, node)
+    block = next(filter(None, map(lw.free_block, tile.shape)), None)
+    if block is not None:
+        hint = f"without `axis=` it runs over all elements: name the axis, `axis={len(tile.shape) - 1}`"
+        lw.fail("AK404", node, hint=hint, block=block.name)
     return reshaped(lw, tile, (dims.product(tile.shape),), node), 0
 
 

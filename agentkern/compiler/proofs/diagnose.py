@@ -29,6 +29,8 @@ UNKNOWN: dict[Kind, str] = {
     "filled": "AK317",
 }
 
+READS_OUTSIDE = "make the sizes agree, shrink the slice, or read what may lie outside with `ak.load(..., fill=0)`"
+
 
 def diagnose(report: ProofReport, path: str) -> tuple[Diagnostic, ...]:
     """One diagnostic per safety record that is refuted or unknown, in the report's order."""
@@ -49,6 +51,8 @@ def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:
     code = (REFUTED if record.outcome == "refuted" else UNKNOWN)[record.obligation]
     span, access, tensor = _span(record, path), record.access, record.tensor
     hint, reason = record.hint or None, _reason(record)
+    if code == "AK301" and hint is None and " reads " in reason:
+        hint = READS_OUTSIDE
     return error(code, span, hint=hint, statement=access, tensor=tensor, name=tensor, reason=reason)
 
 
