@@ -1,7 +1,7 @@
 """The corpus as it is searched: each kernel with its signature, dtypes, features, operations and near duplicates.
 
-All of it is read off the files; the front end takes a few milliseconds a kernel, so that nothing is kept on disk. In
-one process the index is made once for as long as the files are the same.
+All of it is read off the files, and kept in the cache for as long as the files and the package are the same: the front
+end takes milliseconds a kernel, a cold command line has not many to spare.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import Kernel
+from agentkern.runtime.cache import Cache, cache_folder
+from agentkern.runtime.cache_keys import digest_of, loaded_digest
 from agentkern.tools.check import signature_text
 from agentkern.tools.corpus_entry import CorpusError, Entry, default_corpus, read_entries
 from agentkern.tools.corpus_features import dtypes_of, features_of, operations_of
@@ -24,16 +29,11 @@ from agentkern.tools.near_duplicates import digest, groups
 from agentkern.tools.sources import UsageError, usage_error
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Indexed:
-    """One kernel, equal to itself alone.
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is found out about one kernel. `group`: the digest of the first of its near duplicates."""
 
-    `tile`: at the sizes of meta.toml. `group`: the digest of the first of its near duplicates.
-    """
-
-    entry: Entry
     kernel: str
-    tile: Kernel
     signature: str
     tensors: tuple[Tensor, ...]
     dtypes: tuple[str, ...]
@@ -42,10 +42,22 @@ class Indexed:
     docstring: str
     group: str
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Indexed(Facts):
+    """One kernel of the index, equal to itself alone."""
+
+    entry: Entry
+
     @property
     def names(self) -> tuple[str, ...]:
         """What the kernel may be called by."""
         return (self.kernel, f"{self.entry.family}/{self.kernel}", f"{self.entry.family}/{self.entry.name}")
+
+    @property
+    def tile(self) -> Kernel:
+        """The kernel in the TILE stage, at the sizes of meta.toml."""
+        return lowered(self.entry, self.kernel, self.entry.dims)
 
 
 def entries_of(corpus: Path | None) -> tuple[Entry, ...]:
@@ -109,23 +121,43 @@ def _content(folder: Path) -> str:
 
 @lru_cache(maxsize=4)
 def _index(folder: Path, content: str) -> tuple[Indexed, ...]:
-    del content  # what the cache holds is valid for
     listed = [(entry, kernel) for entry in entries_of(folder) for kernel in entry.kernels]
+    cache = Cache(cache_folder(os.environ))
+    key = digest_of("corpus index", content, loaded_digest(cache))
+    known = cache.get(key)
+    if known is not None:
+        facts = tuple(_read_facts(row) for row in json.loads(known["rows"]))
+    else:
+        facts = _find_out(listed)
+        cache.put(key, {"rows": json.dumps([asdict(row) for row in facts]).encode()})
+    return tuple(
+        Indexed(**{name.name: getattr(row, name.name) for name in fields(Facts)}, entry=entry)
+        for (entry, _), row in zip(listed, facts, strict=True)
+    )
+
+
+def _read_facts(row: Mapping[str, Any]) -> Facts:
+    """A row of the cache."""
+    tensors = tuple(Tensor(t["access"], t["dtype"], tuple(t["shape"])) for t in row["tensors"])
+    lists = {name: tuple(row[name]) for name in ("dtypes", "features", "operations")}
+    values: dict[str, Any] = {**row, **lists, "tensors": tensors}
+    return Facts(**values)
+
+
+def _find_out(listed: Sequence[tuple[Entry, str]]) -> tuple[Facts, ...]:
     tiles = [lowered(entry, kernel, entry.dims) for entry, kernel in listed]
     group_of = groups(tiles)
     digests = {first: digest(tiles[first]) for first in set(group_of)}
     return tuple(
-        _indexed(entry, kernel, tile, digests[first])
+        _facts(entry, kernel, tile, digests[first])
         for (entry, kernel), tile, first in zip(listed, tiles, group_of, strict=True)
     )
 
 
-def _indexed(entry: Entry, kernel: str, tile: Kernel, group: str) -> Indexed:
+def _facts(entry: Entry, kernel: str, tile: Kernel, group: str) -> Facts:
     general = lowered(entry, kernel, {})
-    return Indexed(
-        entry=entry,
+    return Facts(
         kernel=kernel,
-        tile=tile,
         signature=signature_text(general),
         tensors=tensors_of(general),
         dtypes=dtypes_of(general),

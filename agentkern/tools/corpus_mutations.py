@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from agentkern.tools.kernel_text import KernelText, kernel_text
+from agentkern.tools.kernel_text import KernelText, Place, kernel_text
 
 PER_OPERATOR = 2
 """Places of a kernel at which one mistake is made."""
@@ -55,21 +55,22 @@ def mutants(source: str, kernel: str) -> Iterator[Mutant]:
                 number += 1
 
 
-def _casts(text: KernelText) -> Iterator[tuple[ast.Call, ast.expr]]:
+def _casts(text: KernelText) -> Iterator[tuple[Place, ast.expr]]:
+    """Where each `.to(dtype)` stands, and the dtype; the value before it keeps its parentheses."""
     for call in text.calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and call.args:
-            yield call, call.func.value
+            dot = text.source.index(".", text.place(call.func.value)[1])
+            yield (dot, text.place(call)[1]), call.args[0]
 
 
 def _dropped_cast(text: KernelText) -> Iterator[str]:
-    return (text.replaced(call, text.of(value)) for call, value in _casts(text))
+    return (text.put(place, "") for place, _ in _casts(text))
 
 
 def _method_cast(text: KernelText) -> Iterator[str]:
-    for call, value in _casts(text):
-        dtype = call.args[0]
+    for place, dtype in _casts(text):
         if isinstance(dtype, ast.Attribute) and dtype.attr in _AS_METHOD:
-            yield text.replaced(call, f"{text.of(value)}.{_AS_METHOD[dtype.attr]}()")
+            yield text.put(place, f".{_AS_METHOD[dtype.attr]}()")
 
 
 def _wrong_axis(text: KernelText) -> Iterator[str]:
@@ -147,7 +148,8 @@ def _missing_new_axis(text: KernelText) -> Iterator[str]:
         if isinstance(node, ast.Subscript) and any(
             isinstance(e, ast.Constant) and e.value is None for e in _entries(node)
         ):
-            yield text.replaced(node, text.of(node.value))
+            bracket = text.source.index("[", text.place(node.value)[1])
+            yield text.put((bracket, text.place(node)[1]), "")
 
 
 def _misspelt(text: KernelText) -> Iterator[str]:

@@ -71,6 +71,16 @@ def test_an_operator_makes_its_mistake(operator: str, old: str, new: str):
     assert SOFTMAX.replace(old, new, 1) in made(operator)
 
 
+def test_what_stands_in_parentheses_stays_there():
+    plain = SOFTMAX.replace("x[t, :].to(ak.f32)", "x[t, :]")
+    source = plain.replace(
+        "(e / ak.sum(e, axis=1, keepdims=True)).to(ak.bf16)", "(e * (row + 1.0).to(ak.f32)[:, None]).to(ak.bf16)"
+    )
+    assert any("e * (row + 1.0)[:, None]).to(ak.bf16)" in text for text in made("dropped_cast", source))
+    spread = SOFTMAX.replace("e / ak.sum(e, axis=1, keepdims=True)", "e * (row + 1.0)[:, None]")
+    assert any("e * (row + 1.0)).to(ak.bf16)" in text for text in made("missing_new_axis", spread))
+
+
 def test_a_tile_condition_stands_around_a_whole_store():
     (text,) = made("tile_condition")
     assert "        if (e / ak.sum(e, axis=1, keepdims=True)).to(ak.bf16) > 0:\n            out[t, :] = (e /" in text

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
+from agentkern.tools import corpus_index
+from agentkern.tools.corpus_entry import default_corpus
 from agentkern.tools.corpus_features import FEATURE_NAMES, FEATURES
-from agentkern.tools.corpus_index import find, index_of, without
+from agentkern.tools.corpus_index import Facts, find, index_of, without
 from agentkern.tools.corpus_ranking import Collection
 from agentkern.tools.corpus_search import WEIGHTS, Filters, corpus_list, corpus_search, corpus_show
 from agentkern.tools.corpus_signature import likeness, tensors_in, tensors_of
@@ -189,6 +194,24 @@ def test_a_group_can_be_hidden_and_what_does_not_exist_cannot():
     assert not {"vector_add", "vector_add_bf16"} & left
     with pytest.raises(UsageError, match="no kernel `vector_ad`"):
         without(INDEX, ("vector_ad",))
+
+
+def test_the_index_is_the_same_from_the_cache_and_new_when_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENTKERN_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "corpus" / "softmax" / "softmax"
+    shutil.copytree(default_corpus() / "softmax" / "softmax", folder)
+    (made,) = index_of(tmp_path / "corpus")
+    corpus_index._index.cache_clear()
+    monkeypatch.setattr(corpus_index, "_find_out", lambda _listed: pytest.fail("it is in the cache"))
+    (kept,) = index_of(tmp_path / "corpus")
+    assert [getattr(kept, f.name) for f in fields(Facts)] == [getattr(made, f.name) for f in fields(Facts)]
+    monkeypatch.undo()
+    monkeypatch.setenv("AGENTKERN_CACHE_DIR", str(tmp_path / "cache"))
+    kernel = folder / "kernel.py"
+    kernel.write_text(kernel.read_text(encoding="utf-8").replace("ak.max(", "ak.min("), encoding="utf-8")
+    (changed,) = index_of(tmp_path / "corpus")
+    assert "min" in changed.operations
+    assert changed.group != made.group
 
 
 def test_a_warm_search_takes_a_moment():
