@@ -3,7 +3,8 @@
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 
-WORDS = "nondeterministic: bits may differ from run to run"
+WHY = "bits may differ from run to run"
+WORDS = f"nondeterministic: {WHY}"
 
 
 def said_of(kernel: Kernel | None) -> str:

@@ -14,7 +14,6 @@ from agentkern.tools.verify_buffers import poison
 from agentkern.tools.verify_compare import as_bits, describe
 from agentkern.tools.verify_model import Arrays
 
-WHY = "float sums round in the order of threads: bits differ between runs"
 ROUNDS = "every sum rounds on inputs of this kind"
 
 

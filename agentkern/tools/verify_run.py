@@ -14,13 +14,12 @@ from agentkern.compiler.ir.core import SizeInfo, walk
 from agentkern.compiler.ir.interpreter import InterpreterError
 from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.tools.memory_needs import check_tensors, check_values
-from agentkern.tools.nondeterminism import WORDS
+from agentkern.tools.nondeterminism import WHY, WORDS
 from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
 from agentkern.tools.verify_cases import MOST_ELEMS, check_promises, plan_sizes
 from agentkern.tools.verify_checks import CHECKS
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import BuildError, ExecutionError, Executor, Program, Scalars, Sizes, signature_of
-from agentkern.tools.verify_orders import WHY
 from agentkern.tools.verify_reference import (
     Answers,
     Reference,

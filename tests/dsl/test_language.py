@@ -64,3 +64,15 @@ def test_the_front_end_imports_nothing_heavy():
     code = "import agentkern.compiler.frontend, sys; print(*(m for m in ('torch', 'numpy', 'z3') if m in sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == ""
+
+
+@ak.kernel(nondeterministic=True)
+def scattered(x: ak.In[ak.f32, T], i: ak.In[ak.i32, T].values(0, H), out: ak.InOut[ak.f32, H]):
+    """Sums in any order."""
+    raise AssertionError("kernels are not executed")
+
+
+def test_a_kernel_with_an_argument_records_its_source_too():
+    assert (scattered.name, scattered.nondeterministic, double.nondeterministic) == ("scattered", True, False)
+    assert scattered.__doc__ == "Sums in any order."
+    assert "def scattered(" in scattered.source
