@@ -12,6 +12,7 @@ from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.compiler.ir.reference_formats import decode
 from agentkern.compiler.ir.verifier import IrError, verify_kernel
+from agentkern.compiler.proofs.in_place import in_place_pairs
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import BlockOrder, SimulatorOptions, ThreadOrder, build
 from tests.compiler.agreement import HEADER, built, request_disagreements
@@ -185,3 +186,101 @@ def test_a_target_without_the_instruction_says_so(dtype: str, target: str, statu
     result = compile_kernel(request)
     assert result.status == status
     assert [d.code for d in result.diagnostics] == (["AK610"] if status == "unsupported" else [])
+
+
+HOSTILE = {
+    "a scalar index, a negative place left out, a block of a written size": (
+        """\
+def k(x: ak.In[ak.f32,T,N], i: ak.In[ak.i64,T].values(-1,M), s: ak.InOut[ak.f32,M]):
+    for t, n in ak.grid(ak.each(T), N, block=(None, 16)):
+        r=i[t]
+        ak.atomic_add(s[ak.broadcast_to(r,(n,))], x[t,n], where=r>=0)
+""",
+        {},
+        {"T": 5, "N": 37, "M": 3},
+    ),
+    "one element of a block, in a loop": (
+        """\
+def k(x: ak.In[ak.f32,T,H], s: ak.InOut[ak.f32,H]):
+    for h in ak.grid(H):
+        for t in ak.steps(ak.each(T)):
+            ak.atomic_add(s[h], x[t,h])
+            ak.atomic_add(s[h], 2.0)
+""",
+        {"H": 70},
+        {"T": 9},
+    ),
+    "a turned view of f16": (
+        """\
+def k(x: ak.In[ak.f16,T,H], s: ak.InOut[ak.f16,H,T]):
+    for t in ak.grid(T):
+        ak.atomic_add(s.T[t,:], x[t,:])
+""",
+        {"H": 33},
+        {"T": 17},
+    ),
+    "every third element of bf16": (
+        """\
+def k(x: ak.In[ak.bf16,N], s: ak.InOut[ak.bf16,3*N]):
+    for n in ak.grid(N):
+        ak.atomic_add(s[3*n+1], x[n])
+        ak.atomic_add(s[3*n+1], x[n])
+""",
+        {},
+        {"N": 211},
+    ),
+    "a long row": (
+        """\
+def k(x: ak.In[ak.f32,T,H], i: ak.In[ak.i32,T].values(0,N), s: ak.InOut[ak.f32,N,H]):
+    for t in ak.grid(T):
+        ak.atomic_add(s[i[t],:], x[t,:]-ak.max(x[t,:],axis=1,keepdims=True))
+""",
+        {"H": 9001},
+        {"T": 3, "N": 2},
+    ),
+    "filled, summed and read again": (
+        """\
+def k(x: ak.In[ak.f32,T], i: ak.In[ak.i32,T].values(0,N), o: ak.Out[ak.f32,N], m: ak.Out[ak.f64,N]):
+    s=ak.scratch((N,),ak.f32)
+    for n in ak.grid(N):
+        s[n]=ak.zeros((n,),ak.f32)
+        m[n]=ak.full((n,),-1.0,ak.f64)
+    for t in ak.grid(T):
+        ak.atomic_add(s[i[t]], x[t])
+        ak.atomic_max(m[i[t]], x[t].to(ak.f64))
+    for n in ak.grid(N):
+        o[n]=s[n]*2.0
+""",
+        {},
+        {"T": 300, "N": 7},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_sums_in_unusual_places_have_the_interpreters_bits_on_integers(name: str, simulator_cache: Path):
+    body, statics, sizes = HOSTILE[name]
+    request = CompileRequest(SUMS + body, "kernel.py", dims=statics)
+    assert request_disagreements(request, sizes, ("integers",), 2, simulator_cache) == []
+
+
+def test_what_is_summed_into_may_not_be_an_input_that_is_read():
+    body = """\
+def k(x: ak.In[ak.f32,N], o: ak.Out[ak.f32,N]):
+    for n in ak.grid(N):
+        o[n]=ak.zeros((n,),ak.f32)
+    for n in ak.grid(N):
+        ak.atomic_add(o[n], x[n])
+"""
+    kernel = compile_kernel(CompileRequest(SUMS + body, "kernel.py")).kernel
+    assert kernel is not None
+    assert in_place_pairs(kernel) == ()
+
+
+def test_a_sum_is_not_read_or_stored_to_by_its_own_grid():
+    read = "ak.atomic_add(s[n], x[n])\n        o[n]=s[n]\n"
+    stored = "ak.atomic_add(s[n], x[n])\n        s[n]=x[n]\n        o[n]=x[n]\n"
+    mixed = "ak.atomic_add(s[n.index], x[n])\n        ak.atomic_max(s[n.index], x[n])\n        o[n]=x[n]\n"
+    for body, code in ((read, "AK312"), (stored, "AK303"), (mixed, "AK303")):
+        text = f"{SUMS}def k(x: ak.In[ak.f32,N], s: ak.InOut[ak.f32,N], o: ak.Out[ak.f32,N]):\n    for n in ak.grid(N):\n        {body}"
+        assert code in [d.code for d in compile_kernel(CompileRequest(text, "kernel.py")).diagnostics]
