@@ -25,7 +25,7 @@ from agentkern.evals.inspect_records import answer_in, text_of
 from agentkern.evals.judging import Judges
 from agentkern.evals.prompts import GO_ON, answer_of, skill_files, skill_folder, system_text
 from agentkern.evals.records import Submission
-from agentkern.evals.run_model import Job, RunRequest
+from agentkern.evals.run_model import Job, RunRequest, server_options
 from agentkern.runtime.worker import worker_environment
 
 JOB = "agentkern"
@@ -69,17 +69,6 @@ class Station:
     def server_arguments(self, job: Job) -> list[str]:
         """Return the command line of a sample's server: what it hides, and where it writes what is handed in."""
         return ["-m", "agentkern", "mcp", *server_options(job, self.request, self.file(job))]
-
-
-def server_options(job: Job, request: RunRequest, file: Path) -> list[str]:
-    """Return the options of `agentkern mcp` for a sample."""
-    options = ["--submissions", str(file), "--tasks", str(job.task.folder.parent), "--judge-level", request.level]
-    options += ["--judge-device", request.device, "--judge-seed", str(request.seed)]
-    if job.task.solution is not None and job.task.solution.entry:
-        options += ["--exclude", job.task.solution.entry]
-    if job.arm.language != "agentkern":
-        options += ["--language", job.arm.language]
-    return options
 
 
 def solver_of(arm: Arm, station: Station, jobs: Mapping[str, Job]) -> Solver:
@@ -168,7 +157,7 @@ def with_tools(station: Station, jobs: Mapping[str, Job]) -> Solver:
                 prompt=AgentPrompt(system_text(job.arm), None, None, None),
                 tools=offered,
                 submit=False,
-                on_continue=_Patience(station, job),
+                on_continue=_Patience(station, job, budget),
             )
             return await as_solver(agent)(state, generate)
 
@@ -178,11 +167,12 @@ def with_tools(station: Station, jobs: Mapping[str, Job]) -> Solver:
 class _Patience:
     """Whether an agent goes on: while it calls tools, and for a while longer if it has handed nothing in."""
 
-    def __init__(self, station: Station, job: Job) -> None:
-        self._station, self._job = station, job
+    def __init__(self, station: Station, job: Job, budget: Budget) -> None:
+        self._station, self._job, self._budget = station, job, budget
         self._silences = 0
 
     async def __call__(self, state: AgentState) -> bool | str:
+        self._budget.check()
         if state.output.message.tool_calls:
             return True
         self._silences += 1
@@ -196,13 +186,18 @@ class Budget:
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
-        self._used = 0
+        self._asked = 0
 
     def take(self) -> None:
-        """Use one up. Errors: LimitExceededError, which ends the sample."""
-        if self._limit is not None and self._used >= self._limit:
-            raise LimitExceededError("custom", value=self._used + 1, limit=self._limit, message=TOOL_CALLS)
-        self._used += 1
+        """Use one up. Errors: ToolError past the limit: nothing is run."""
+        self._asked += 1
+        if self._limit is not None and self._asked > self._limit:
+            raise ToolError(f"the limit of {self._limit} tool calls is reached; nothing was run")
+
+    def check(self) -> None:
+        """End the sample if a call past the limit was asked for. Errors: LimitExceededError."""
+        if self._limit is not None and self._asked > self._limit:
+            raise LimitExceededError("custom", value=self._asked, limit=self._limit, message=TOOL_CALLS)
 
 
 def _counted(tool: Tool | ToolDef, arm: Arm, budget: Budget) -> ToolDef:
@@ -213,7 +208,17 @@ def _counted(tool: Tool | ToolDef, arm: Arm, budget: Budget) -> ToolDef:
         budget.take()
         return _as_told(text_of(await inner.tool(**arguments)), arm)
 
-    return ToolDef(execute, name=inner.name, description=inner.description, parameters=inner.parameters)
+    parameters = ToolParams.model_validate(_without_lengths(inner.parameters.model_dump(exclude_none=True)))
+    return ToolDef(execute, name=inner.name, description=inner.description, parameters=parameters)
+
+
+def _without_lengths(schema: Any) -> Any:
+    """Return a schema that bounds no text: the server does, in its own words, where inspect would repeat the text."""
+    if isinstance(schema, list):
+        return [_without_lengths(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _without_lengths(value) for key, value in schema.items() if key not in ("maxLength", "max_length")}
 
 
 def _as_told(text: str, arm: Arm) -> str:

@@ -72,6 +72,17 @@ class RunRequest:
         )
 
 
+def server_options(job: Job, request: RunRequest, file: Path) -> list[str]:
+    """Return the options of `agentkern mcp` for a sample."""
+    options = ["--submissions", str(file), "--tasks", str(job.task.folder.parent), "--judge-level", request.level]
+    options += ["--judge-device", request.device, "--judge-seed", str(request.seed)]
+    if job.task.solution is not None and job.task.solution.entry:
+        options += ["--exclude", job.task.solution.entry]
+    if job.arm.language != "agentkern":
+        options += ["--language", job.arm.language]
+    return options
+
+
 class RunResult(Result):
     """What a run came to. `states` and `verdicts` count samples, those of earlier starts included."""
 
