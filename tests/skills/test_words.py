@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentkern.diagnostics import CODES
+from agentkern.evals import judge
 from agentkern.tools.server.tools import TOOLS
 from agentkern.tools.skills import card_section, read_skills, with_card
 from tests.skills.skill_blocks import files
@@ -45,6 +46,11 @@ def test_tools_and_codes_that_are_named_exist(file: Path):
     text = file.read_text(encoding="utf-8")
     assert set(re.findall(r"\bak_\w+", text)) - {"ak_"} <= set(TOOLS)
     assert set(re.findall(r"\bAK\d{3}\b", text)) <= set(CODES)
+
+
+def test_every_check_of_the_judge_is_explained():
+    (evals,) = (skill for skill in read_skills() if skill.name == "agentkern-evals")
+    assert [name for name in judge.NAMES if f"`{name}`" not in evals.body] == []
 
 
 @pytest.mark.parametrize(
