@@ -152,3 +152,20 @@ def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T]):
         o[t]=ak.last(x[t,:],1)
 """
     assert [d.code for d in compile_kernel(CompileRequest(HEADER + body, "kernel.py")).diagnostics] == ["AK331"]
+
+
+TURNS = """\
+def k(x: ak.In[ak.{dtype},B,M,N], y: ak.In[ak.{dtype},B,N,M], o: ak.Out[ak.{dtype},B,N,M], p: ak.Out[ak.bool,B,M,N]):
+    for b,m,n in ak.grid(B,M,N):
+        turned=x[b,m,n].transpose(0,2,1)
+        o[b,n,m]=turned
+        p[b,m,n]=x[b,m,n]==y[b,n,m].transpose(0,2,1)
+"""
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("dtype", ["bf16", "f32", "i8"])
+def test_a_batch_of_matrices_is_turned(dtype: str, simulator_cache: Path):
+    for sizes in ({"B": 2, "M": 70, "N": 131}, {"B": 1, "M": 1, "N": 200}, {"B": 0, "M": 3, "N": 3}):
+        body = TURNS.replace("{dtype}", dtype)
+        assert disagreements(body, {}, sizes, ("random", "special"), 4, simulator_cache) == []

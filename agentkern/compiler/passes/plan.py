@@ -44,6 +44,7 @@ SCAN_WARPS = 8  # along a streamed axis that is scanned: its chunks wait for one
 MANY_ROWS = 5  # loads along the fast axis: as many in flight need no second vector each
 CHUNK_ROWS = 2
 COLUMN_CHUNK = 128
+SQUARE = 64  # indices of each axis where accesses run along different ones: whole sectors both ways
 STEP = 64  # indices per step of a loop whose block the schedule gives, along an axis that is not memory's
 MAX_ELEMS_PER_THREAD = 64
 MAX_WARPS = 16
@@ -79,6 +80,15 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
 def _rows_read(region: Region, classes: AxisClasses, fast: int | None) -> int:
     """Loads along the fast axis."""
     return sum(a.op.name == "load" and _contiguous_class(a, classes) == fast for a in accesses(region))
+
+
+def _turned(region: Region, classes: AxisClasses, fast: int | None) -> set[int]:
+    """The grid's axes that memory runs along in tiles that have the fast one too; none if that one is all, or short."""
+    along = {_contiguous_class(a, classes) for a in accesses(region) if fast in classes.axes(a.tile)}
+    lengths = {classes.of[arg, 0]: _block(arg).length for arg in region.args if _block(arg).block is None}
+    found = {number for number in (*along, fast) if number in lengths}
+    is_short = any(isinstance(n := lengths[number], int) and n < SQUARE // 2 for number in found)
+    return set() if is_short or len(found) < 2 else found
 
 
 def _rank(tile: Value) -> int:
@@ -133,6 +143,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
         fast_warps = warps if is_wide and panel else fast_warps
     warps = max(warps, fast_warps)
     tiles = steps | {number: 1 for number in free} | ({fast: extent} if fast in free else {})
+    tiles |= {number: SQUARE for number in _turned(region, classes, fast) if fast in free}
     volume = _largest(region, classes, tiles, chunk)
     tiles = _grown(region, classes, tiles, fast, warps * LANES * elems // max(volume, 1))
     while _largest(region, classes, tiles, chunk) > warps * LANES * MAX_ELEMS_PER_THREAD:

@@ -7,7 +7,7 @@ from agentkern.compiler.driver import legalise
 from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import verify_kernel
-from agentkern.compiler.layout.layout import parse_layout
+from agentkern.compiler.layout.layout import contiguous_run, parse_layout
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.plan import default_schedule
@@ -101,12 +101,38 @@ def test_row_kernel_converts_no_layout() -> None:
     assert len(layouts) == 1
 
 
-def test_transpose_of_a_value_is_converted_nowhere_and_stored_by_columns() -> None:
-    body = (
-        "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, M, N]):\n    for n, m in ak.grid(N, M):\n"
-        "        o[m, n] = x[n, m].T\n"
+TURN = (
+    "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, M, N]):\n    for n, m in ak.grid(N, M):\n"
+    "        o[m, n] = x[n, m].T\n"
+)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32", "e4m3", "f64"])
+def test_a_transposition_is_turned_once_and_reads_and_writes_whole_sectors(dtype: str) -> None:
+    kernel = placed(TURN.replace("f32", dtype))
+    assert len(ops(kernel, "convert")) == 1
+    for tile_ in (ops(kernel, "load")[0].result, ops(kernel, "store")[0].operands[1]):
+        assert isinstance(tile_.type, TileType)
+        assert tile_.type.layout is not None
+        assert contiguous_run(parse_layout(tile_.type.layout), 1) * tile_.type.dtype.nbytes >= 64
+
+
+def test_short_rows_are_transposed_as_they_lie() -> None:
+    assert (
+        ops(
+            placed(TURN.replace("M]", "4]").replace("[ak.f32, M,", "[ak.f32, 4,").replace("(N, M)", "(N, 4)")),
+            "convert",
+        )
+        == []
     )
-    assert ops(placed(body), "convert") == []
+
+
+def test_a_column_beside_rows_makes_no_squares() -> None:
+    body = (
+        "def k(x: ak.In[ak.f32, N, M], c: ak.In[ak.f32, N], o: ak.Out[ak.f32, N, M]):\n    for n, m in ak.grid(N, M):\n"
+        "        o[n, m] = x[n, m] + c[n][:, None]\n"
+    )
+    assert default_schedule(legalise(tile(body)), Variant()).grids[0].tile == (8, 128)
 
 
 def test_axis_twice_in_one_value_is_converted() -> None:
