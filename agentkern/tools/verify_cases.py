@@ -186,7 +186,7 @@ def batch_size_name(kernel: Kernel) -> str | None:
     """Return the run-time size whose indices are independent of one another in the whole kernel, if there is one.
 
     So it is when every grid has a block over exactly that size, of the compiler's own choice, and every access to a
-    tensor that has the size indexes it there by that block.
+    tensor that has the size indexes it there by that block, and every store is to such a tensor.
     """
     for info in kernel.sizes:
         if not info.static and _is_batch(kernel, info.name):
@@ -230,6 +230,8 @@ def _access_is_batch(op: Op, name: str, whole: object, row: object) -> bool:
     spanned = [axis for axis, extent in enumerate(tensor.shape) if name in dims.symbols(extent)]
     if spanned and not _keeps_axes(tensor, view_of(op), max(spanned) + 1):
         return False  # an axis of a view may be several of the tensor's, or a part of one
+    if op.name == "store" and not spanned:
+        return False  # rows that others are scattered to are no row's own
     index = op.attrs["index"]
     assert isinstance(index, tuple)
     subscripts = [str(entry) for entry in index if entry != "+"]

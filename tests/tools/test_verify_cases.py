@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentkern.compiler.frontend import lower_source
 from agentkern.compiler.ir.core import SizeInfo
 from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.tools.verify_cases import Plan, batch_size_name, elements, make_case, plan_sizes
@@ -60,6 +61,28 @@ def test_rows_are_not_independent_where_one_reads_them_all_or_knows_its_number()
     assert batch_size_name(parse_kernel(whole)) is None
     numbered = VECTOR_ADD.replace("    %c = add", "    %k = index(%i) : tile<i64, [%i]>\n    %c = add")
     assert batch_size_name(parse_kernel(numbered)) is None
+
+
+SCATTER = """\
+import agentkern as ak
+
+T, S = ak.dim("T"), ak.dim("S")
+
+
+@ak.kernel
+def put(x: ak.In[ak.f32, T], at: ak.In[ak.i32, T].values(0, S).distinct(), out: ak.InOut[ak.f32, S]):
+    for t in ak.grid(T):
+        ak.store(out[at[t]], x[t])
+"""
+
+
+def test_rows_that_are_scattered_to_another_tensor_are_not_independent() -> None:
+    scatter = lower_source(SCATTER, "kernel.py").kernel
+    assert scatter is not None
+    assert batch_size_name(scatter) is None
+    own = lower_source(SCATTER.replace("out[at[t]]", "out[t]").replace("ak.f32, S]", "ak.f32, T]"), "kernel.py").kernel
+    assert own is not None
+    assert batch_size_name(own) == "T"
 
 
 def test_wide_inputs_take_another_scalar_than_the_default() -> None:
