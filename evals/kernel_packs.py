@@ -10,15 +10,14 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentkern.compiler.abi import Argument, KernelAbi, Launch, ScalarParam, TensorParam, Variant
+from agentkern.compiler.abi import KernelAbi
 from agentkern.compiler.analysis.promises import Promise, promises_in
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import SizeInfo
-from agentkern.dsl.dtypes import DTYPES
+from agentkern.runtime.abi_json import abi_from_json, abi_to_json
 from agentkern.tools.corpus_entry import Entry, read_entries
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
@@ -102,53 +101,3 @@ def promises_from_json(rows: Iterable[list[Any]]) -> dict[str, Promise]:
 def cubin_name(cubin: bytes) -> str:
     """Name a cubin by its digest."""
     return f"{hashlib.sha256(cubin).hexdigest()[:24]}.cubin"
-
-
-def abi_to_json(abi: KernelAbi) -> dict[str, Any]:
-    """Return a calling convention as plain values; extents as text, dtypes by name."""
-    return {
-        "name": abi.name,
-        "params": [_param_to_json(p) for p in abi.params],
-        "sizes": [asdict(size) for size in abi.sizes],
-        "statics": [list(pair) for pair in abi.statics],
-        "launches": [_launch_to_json(launch) for launch in abi.launches],
-        "variant": asdict(abi.variant),
-    }
-
-
-def abi_from_json(data: Mapping[str, Any]) -> KernelAbi:
-    """Read `abi_to_json` back."""
-    variant = Variant(tuple(data["variant"]["strided"]), data["variant"]["alignment"])
-    return KernelAbi(
-        data["name"],
-        tuple(_param_from_json(p) for p in data["params"]),
-        tuple(SizeInfo(**size) for size in data["sizes"]),
-        tuple((name, value) for name, value in data["statics"]),
-        tuple(_launch_from_json(launch) for launch in data["launches"]),
-        variant,
-    )
-
-
-def _param_to_json(param: TensorParam | ScalarParam) -> dict[str, Any]:
-    if isinstance(param, ScalarParam):
-        return {"name": param.name, "dtype": param.dtype.name, "default": param.default}
-    shape = [str(extent) for extent in param.shape]
-    return {"name": param.name, "dtype": param.dtype.name, "shape": shape, "access": param.access}
-
-
-def _param_from_json(data: Mapping[str, Any]) -> TensorParam | ScalarParam:
-    if "shape" not in data:
-        return ScalarParam(data["name"], DTYPES[data["dtype"]], data["default"])
-    shape = tuple(dims.parse(text) for text in data["shape"])
-    return TensorParam(data["name"], DTYPES[data["dtype"]], shape, data["access"])
-
-
-def _launch_to_json(launch: Launch) -> dict[str, Any]:
-    arguments = [{**asdict(a), "dtype": a.dtype.name} for a in launch.arguments]
-    plain = {name: getattr(launch, name) for name in ("function", "threads", "shared_bytes")}
-    return {**plain, "blocks": str(launch.blocks), "arguments": arguments}
-
-
-def _launch_from_json(data: Mapping[str, Any]) -> Launch:
-    arguments = tuple(Argument(**{**a, "dtype": DTYPES[a["dtype"]], "box": tuple(a["box"])}) for a in data["arguments"])
-    return Launch(data["function"], dims.parse(data["blocks"]), data["threads"], data["shared_bytes"], arguments)

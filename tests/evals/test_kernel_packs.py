@@ -9,13 +9,12 @@ import pytest
 
 from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import compile_kernel
+from agentkern.runtime.abi_json import abi_from_json, abi_to_json
 from evals.kernel_builds import request_of
 from evals.kernel_packs import (
     ENTRIES,
     Built,
     PackedKernel,
-    abi_from_json,
-    abi_to_json,
     commit,
     cubin_name,
     promises_from_json,

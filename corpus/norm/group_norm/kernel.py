@@ -15,9 +15,15 @@ def group_norm(
     eps: ak.f32 = 1e-5,
 ):
     """Bring each of G groups of C channels of B images to mean 0 and variance 1; scale and shift each channel."""
-    for b, g in ak.grid(B, ak.each(G)):
-        group = x.reshape(B, G, C, S)[b, g, :, :].to(ak.f32)
-        centred = group - ak.mean(group, axis=(1, 2), keepdims=True)
-        scale = ak.rsqrt(ak.mean(centred * centred, axis=(1, 2), keepdims=True) + eps)
-        w, add = weight.reshape(G, C)[g, :].to(ak.f32), bias.reshape(G, C)[g, :].to(ak.f32)
-        out.reshape(B, G, C, S)[b, g, :, :] = (centred * scale * w[None, :, None] + add[None, :, None]).to(ak.bf16)
+    centres, scales = ak.scratch((B, G), ak.f32), ak.scratch((B, G), ak.f32)
+    for b, g in ak.grid(B, G):
+        row = x.reshape(B, G, C * S)[b, g, :].to(ak.f32)
+        centre = ak.mean(row, axis=2)
+        away = row - centre[:, :, None]
+        centres[b, g] = centre
+        scales[b, g] = ak.rsqrt(ak.mean(away * away, axis=2) + eps)
+    for b, g, c, s in ak.grid(B, G, C, S):
+        pixel = x.reshape(B, G, C, S)[b, g, c, s].to(ak.f32)
+        normed = (pixel - centres[b, g][:, :, None, None]) * scales[b, g][:, :, None, None]
+        w, shift = weight.reshape(G, C)[g, c].to(ak.f32), bias.reshape(G, C)[g, c].to(ak.f32)
+        out.reshape(B, G, C, S)[b, g, c, s] = (normed * w[None, :, :, None] + shift[None, :, :, None]).to(ak.bf16)
