@@ -5,7 +5,7 @@ from agentkern.diagnostics.code import Code, proof
 SYNTAX = (
     Code("AK101", "not valid Python: {reason}"),
     Code("AK102", "the file is not text: {reason}", "save it as UTF-8 without NUL characters"),
-    Code("AK103", "the file has {size} bytes; at most {limit} are read", "keep one family of kernels in a file"),
+    Code("AK103", "the file is longer than the {limit} bytes that are read", "keep one family of kernels in a file"),
     Code("AK104", "nested {depth} deep; at most {limit} is read", "name parts of the expression on lines of their own"),
     Code("AK105", "{what} is not part of the language", "{instead}"),
     Code("AK106", "{what} is not part of the language", "{instead}"),
@@ -141,7 +141,7 @@ ACCESSES = (
     ),
     proof(
         "AK314",
-        "`{statement}` reads what another block of the same grid writes: {reason}",
+        "`{statement}` reads what another {other} writes: {reason}",
         "read only the block's own elements of `{tensor}`, or write to an `ak.Out` tensor",
     ),
     proof(

@@ -3,7 +3,7 @@
 from agentkern.diagnostics.code import Code, call, later, tool
 
 LATER = (
-    later("AK601", "`{name}` is not supported yet", "{instead}"),
+    later("AK601", "{what} is not supported yet", "{instead}"),
     later("AK603", "subscript: {what} is not supported yet", "{instead}"),
     later("AK604", "{what} is not supported yet", "{instead}"),
     Code(

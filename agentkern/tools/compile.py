@@ -94,7 +94,7 @@ def build_kernel(request: CompileRequest, cache: Cache | None, report: Report = 
         raise usage_error("--stop-after", f"there is no pass `{request.stop_after}`; {', '.join(pass_names())}")
     if request.numerics not in MODES:
         instead = f"leave it out, or write `--numerics {MODES[0]}`"
-        later = error("AK601", Span(request.path), name=f"--numerics {request.numerics}", instead=instead)
+        later = error("AK601", Span(request.path), what=f"`--numerics {request.numerics}`", instead=instead)
         return Built(Compiled(status_of((later,)), (later,)), None)
     report(None, "compile")
     try:

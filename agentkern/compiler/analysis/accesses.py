@@ -168,7 +168,7 @@ def _axis(entry: Entry, element: Form | None, tensor: TensorType, forms: IndexFo
     form = element if spread else forms.form(value)
     if form is None:
         return AxisIndex("data", value.name or "...", spread=spread)
-    return AxisIndex("scalar", _spelled(value, form, forms), form, dims.add(form, 1), spread=spread)
+    return AxisIndex("scalar", spelled(value, form, forms), form, dims.add(form, 1), spread=spread)
 
 
 def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
@@ -179,7 +179,8 @@ def _spell_block_numbers(text: str, blocks: Sequence[BlockType]) -> str:
     return text
 
 
-def _spelled(value: Value, form: Form, forms: IndexForms) -> str:
+def spelled(value: Value, form: Form, forms: IndexForms) -> str:
+    """An index as the kernel has it: by its name, or what it is made of; `...` where that has no words."""
     if value.name:
         return value.name
     single = {  # the one index of a step, or of an axis that does not start at 0, is the variable
@@ -187,7 +188,9 @@ def _spelled(value: Value, form: Form, forms: IndexForms) -> str:
         for one in (*forms.loops.values(), *forms.blocks)
         if one.block == 1 and (one.first != 0 or one not in forms.blocks)
     }
-    text = _spell_block_numbers(str(dims.substitute(form, single)), forms.blocks).replace("%", "").replace("$", "")
+    loaded = {n: dims.symbol(access_of(op, forms).text) for n, op in forms.origins.items() if n in dims.symbols(form)}
+    plain = str(dims.substitute(dims.substitute(form, loaded), single))
+    text = _spell_block_numbers(plain, forms.blocks).replace("%", "").replace("$", "")
     return "..." if "#" in text or "@" in text else text
 
 

@@ -39,7 +39,7 @@ def _read_arguments(lw: Lowering, node: ast.Call, callee: ast.expr, name: str) -
     if node.args or unknown is not None or len(node.keywords) > 1:
         near = difflib.get_close_matches((unknown.arg if unknown else None) or "", ["nondeterministic"], 1)
         instead = f"did you mean `{near[0]}`?" if near else f"write `@ak.kernel` or `@ak.kernel({ALLOWED})`"
-        return lw.diagnostic("AK601", node, name="arguments of `ak.kernel`", instead=instead, fixes=plain)
+        return lw.diagnostic("AK601", node, what="an argument of `ak.kernel`", instead=instead, fixes=plain)
     given = lw.evaluate(node.keywords[0].value)
     if not isinstance(given, Number) or not isinstance(given.value, bool):
         if isinstance(given, Poison):

@@ -74,7 +74,7 @@ def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
     if name in OPERATIONS or name in ACCESSES or name in STRUCTURE:
         return Function(name)
     if name in LATER:
-        lw.fail("AK601", node, name=f"ak.{name}", instead=LATER[name])
+        lw.fail("AK601", node, what=f"`ak.{name}`", instead=LATER[name])
     known = FOREIGN.get(name, "")
     near = [known[1:]] if known.startswith("=") else [] if known else difflib.get_close_matches(name, PUBLIC, 1)
     fixes: tuple[Fix, ...] = ()

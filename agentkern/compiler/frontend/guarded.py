@@ -227,7 +227,7 @@ def _atomic(kind: str) -> Callable[[Lowering, ast.Call], FrontValue]:
             lw.fail(
                 "AK601",
                 node,
-                name=f"{name}` of records `{tensor.name}",
+                what=f"`{name}` of the records `{tensor.name}`",
                 instead="keep counters in a tensor of their own",
             )
         dtype = tensor.type.dtype

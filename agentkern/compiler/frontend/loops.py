@@ -63,7 +63,7 @@ def handle_for(lw: Lowering, node: ast.stmt) -> None:
 def _callee(lw: Lowering, node: ast.expr) -> object:
     if isinstance(node, ast.Attribute) and isinstance(lw.evaluate(node.value), Module):
         if node.attr in LATER:
-            lw.diagnostics.append(lw.diagnostic("AK601", node, name=f"ak.{node.attr}", instead=LATER[node.attr]))
+            lw.diagnostics.append(lw.diagnostic("AK601", node, what=f"`ak.{node.attr}`", instead=LATER[node.attr]))
             return POISON
         return public_value(lw, node.attr, node)
     return lw.evaluate(node)

@@ -205,7 +205,7 @@ def operate(
     if isinstance(op, ast.Pow):
         return _power(lw, values, nodes, node)
     text, instead = NO_OPERATOR[type(op)]
-    lw.fail("AK601", node, name=text, instead=instead)
+    lw.fail("AK601", node, what=f"`{text}`", instead=instead)
 
 
 MOST_FACTORS = 16
@@ -221,7 +221,7 @@ def _power(lw: Lowering, values: list[FrontValue], nodes: list[ast.expr], node: 
     count = exponent.value if isinstance(exponent, Number) else None
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_FACTORS:
         instead = f"the exponent is a compile-time integer from 0 to {MOST_FACTORS}: multiply, or use `ak.exp2`"
-        lw.fail("AK601", node, name="this exponent of **", instead=instead)
+        lw.fail("AK601", node, what="this exponent of `**`", instead=instead)
     if count == 0:
         tile = as_tile(lw, base, nodes[0], "**")
         check_domain(lw, "number", tile, nodes[0], "**")

@@ -65,7 +65,7 @@ def _check_fits(lw: Lowering, tensor: Tensor, kind: str, call: ast.Call) -> None
         one = kind == "offsets" and type_.rank != 1
         reason = "offsets have one axis" if one else None
     if reason is not None:
-        lw.fail("AK213", call, name=tensor.name, reason=reason)
+        lw.fail("AK213", call, name=tensor.name, reason=reason, hint=f"leave `.{kind}(...)` out")
 
 
 def size_of(lw: Lowering, argument: Argument) -> int | Dim:

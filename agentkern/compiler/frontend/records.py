@@ -118,7 +118,7 @@ def field_tensor(lw: Lowering, records: Records, node: ast.Attribute) -> Tensor:
     found = part.typed if isinstance(part.field.item, DType) else None
     if found is None:
         instead = f"subscript the records first: `{records.name}[...].{node.attr}`"
-        lw.fail("AK601", node, name=f"{part.text}` as a tensor: `{node.attr}", instead=instead)
+        lw.fail("AK601", node, what=f"`{part.text}` as a tensor", instead=instead)
     return found
 
 

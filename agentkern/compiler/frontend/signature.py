@@ -125,7 +125,13 @@ def _parameter(
         _in_memory(lw, signature, node, argument, annotation, promises)
         return
     if promises:
-        lw.fail("AK213", promises[0], name=name, reason="only tensors make promises")
+        lw.fail(
+            "AK213",
+            promises[0],
+            name=name,
+            reason="only tensors make promises",
+            hint="write `ak.require(...)` of a scalar",
+        )
     match lw.need_one(annotation):
         case TypeName(dtype):
             _scalar(lw, signature, argument, dtype, default)

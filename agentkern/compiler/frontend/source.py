@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from agentkern.compiler.ir.core import Location
 from agentkern.diagnostics import Diagnostic, Edit, Fix, Position, Span, error, split_lines
 
 MAX_CHARACTERS = 1_000_000
+_DIGITS = re.compile(r"integer string conversion: value has (\d+) digits")
+"""CPython's words for a decimal literal that it does not convert, followed by advice for its own callers."""
 # Each level of nesting takes up to six Python frames here; 1000 are available to a whole program.
 MAX_DEPTH = 90
 
@@ -86,7 +89,7 @@ class Source:
 def decode_source(data: bytes, path: str) -> tuple[str, tuple[Diagnostic, ...]]:
     """The text of a file's bytes, or what is wrong with them and the empty text."""
     if len(data) > MAX_CHARACTERS:
-        return "", (error("AK103", Span(path), size=len(data), limit=MAX_CHARACTERS),)
+        return "", (error("AK103", Span(path), limit=MAX_CHARACTERS),)
     try:
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError as e:
@@ -111,14 +114,16 @@ def _syntax_error(e: SyntaxError, path: str) -> Diagnostic:
     line, column = max(e.lineno or 1, 1), max(e.offset or 1, 1)
     end = (e.end_lineno or line, max(e.end_offset or column, 1))
     start = (line, column)
-    return error("AK101", Span(path, start, max(start, end)), reason=e.msg)
+    many = _DIGITS.search(e.msg)
+    reason = e.msg if many is None else f"a number of {many[1]} digits"
+    return error("AK101", Span(path, start, max(start, end)), reason=reason)
 
 
 def parse_source(text: str, path: str) -> tuple[Source, ast.Module | None, tuple[Diagnostic, ...]]:
     """Parse a kernel file. Errors: AK101 to AK104, with no tree."""
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_CHARACTERS:
-        found = error("AK103", Span(path), size=len(text), limit=MAX_CHARACTERS)
+        found = error("AK103", Span(path), limit=MAX_CHARACTERS)
         return Source("", path, ("",)), None, (found,)
     source = Source(text, path, tuple(split_lines(text)))
     if "\0" in text:

@@ -101,9 +101,8 @@ def _check_promises(lw: Lowering, name: str, record: Record | None, promises: tu
     """Records promise nothing about values."""
     for call in promises if record is not None else ():
         if isinstance(call.func, ast.Attribute) and call.func.attr != "partial":
-            lw.fail(
-                "AK213", call, name=name, reason=f"`.{call.func.attr}(...)` is a promise about integers, not records"
-            )
+            reason = f"`.{call.func.attr}(...)` is a promise about integers, not records"
+            lw.fail("AK213", call, name=name, reason=reason, hint=f"leave `.{call.func.attr}(...)` out")
 
 
 def _count(lw: Lowering, node: ast.FunctionDef, name: str, item: ast.expr) -> int | Dim:

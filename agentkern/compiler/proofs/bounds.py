@@ -78,14 +78,22 @@ def _data_hint(scope: Scope, access: Access, axis: int, index: AxisIndex) -> str
         return f"rows of a segment are from `{name}.start` to before `{name}.end`, and an empty one has none"
     if ragged is not None:
         return f"segments of `{ragged.offsets}` end at {ragged.end}: they subscript an axis of that extent"
-    promise = f"promise `.values(0, {extent})` on the tensor that holds the indices"
+    origin = scope.forms.origins.get(str(index.low)) if index.kind != "data" else None
+    holder = f"`{origin.operands[0].name}`" if origin is not None else "the tensor that holds the indices"
+    promise = f"promise `.values(0, {extent})` on {holder}"
+    place = "p" if index.text == "..." else index.text
+    named = "name the index, `p = ...`, and " if index.text == "..." else ""
+    inside = f"({place} >= 0) & ({place} < {extent})"
     known = present_facts(scope, access, axis)
     has_low = index.kind != "data" and _follows(known, access, index.low)
     has_high = index.kind != "data" and _follows(known, access, at_most(dims.add(index.low, 1), extent))
     if access.masked and has_low != has_high:
         lacks = f"is below {extent}" if has_low else "is not negative"
-        return f"the condition must also say that the index {lacks}: `(i >= 0) & (i < {extent})`; or {promise}"
-    return f"{promise}, or touch only what is inside: `where=(i >= 0) & (i < {extent})`"
+        return f"the condition must also say that the index {lacks}: `{inside}`; or {promise}"
+    if origin is None:
+        follows = "promise with `.values(...)` what that follows from"
+        return f"{named}touch only what is inside: `where={inside}`; or {follows}"
+    return f"{promise}, or touch only what is inside: `where={inside}`"
 
 
 def _segments_of(scope: Scope, index: AxisIndex) -> Ragged | None:

@@ -30,6 +30,7 @@ UNKNOWN: dict[Kind, str] = {
 }
 
 READS_OUTSIDE = "make the sizes agree, shrink the slice, or read what may lie outside with `ak.load(..., fill=0)`"
+CARRY = "carry the value from step to step in a name that is bound before the loop, or write to an `ak.Out` tensor"
 
 
 def diagnose(report: ProofReport, path: str) -> tuple[Diagnostic, ...]:
@@ -50,15 +51,17 @@ def _is_repeated(record: ProofRecord, scatters: set[Location | None], met: set[L
 def _diagnostic(record: ProofRecord, path: str) -> Diagnostic:
     code = (REFUTED if record.outcome == "refuted" else UNKNOWN)[record.obligation]
     span, access, tensor = _span(record, path), record.access, record.tensor
-    hint, reason = record.hint or None, _reason(record)
+    hint, reason, other = record.hint or None, _reason(record), "block of the same grid"
     if code == "AK301" and hint is None and " reads " in reason:
         hint = READS_OUTSIDE
-    return error(code, span, hint=hint, statement=access, tensor=tensor, name=tensor, reason=reason)
+    if code == "AK314" and record.counterexample is not None and record.counterexample.get("one_block"):
+        hint, other = hint or CARRY, "step of the same block"
+    return error(code, span, hint=hint, statement=access, tensor=tensor, name=tensor, reason=reason, other=other)
 
 
 def _reason(record: ProofRecord) -> str:
     if record.counterexample is None:
-        return record.statement
+        return record.statement.replace("` reads nothing", "` could not be shown to read nothing")
     text = str(record.counterexample["text"])
     # the message begins with the access; a divisor's operator stands in the middle of its sentence
     return text if record.obligation == "division" else text.replace(f"`{record.access}` ", "")

@@ -9,6 +9,7 @@ from agentkern.compiler.analysis.accesses import Access, AxisIndex, KernelFacts,
 from agentkern.compiler.analysis.ragged import Ragged
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
+from agentkern.compiler.ir.types import BlockType
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.bounds import conditions
 from agentkern.compiler.proofs.collision import MARK, meeting
@@ -174,6 +175,7 @@ def _reads_apart(facts: KernelFacts, scope: Scope, load: Access, stores: Sequenc
         cases=_every(_case(facts, scope, load, store, other_block=own_elements) for store in meets),
         tensor=load.tensor.name or "",
         access=load.text,
+        hint="read it in a later grid: until then atomics may still come" if any(s.is_atomic for s in stores) else "",
     )
 
 
@@ -270,6 +272,13 @@ def _differ(scope: Scope, marks: Mapping[str, Form]) -> Clause:
     return tuple(found)
 
 
+def _is_one_block(scope: Scope, numbers: Mapping[str, int], others: Mapping[str, int]) -> bool:
+    """Whether two runs of a body are of one block of the grid: they differ in a loop's step."""
+    args = scope.grid.regions[0].args if scope.grid is not None else ()
+    own = [blocks.label(arg.type) for arg in args if isinstance(arg.type, BlockType)]
+    return all(numbers.get(name) == others.get(name) for name in own)
+
+
 def _describe(
     facts: KernelFacts, scope: Scope, first: Access, second: Access, values: Mapping[str, int]
 ) -> Mapping[str, object]:
@@ -290,6 +299,7 @@ def _describe(
         "scalars": wording.scalars_of(facts, values),
         "blocks": numbers,
         "other_blocks": others,
+        "one_block": numbers != others and _is_one_block(scope, numbers, others),
         "element": list(element),
         "extents": [number(extent, values) for extent in first.type.shape],
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from agentkern.compiler.analysis.accesses import KernelFacts, Scope
+from agentkern.compiler.analysis.accesses import KernelFacts, Scope, spelled
 from agentkern.compiler.analysis.element_forms import ALWAYS, ElementForms
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Op
+from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.bounds import conditions
@@ -69,5 +69,16 @@ def _obligation(facts: KernelFacts, scope: Scope, op: Op) -> Obligation:
         ),
         tensor=name,
         access="ak.take_along_axis",
-        hint=f"take at `ak.clip(i, 0, {extent} - 1)`, or promise `.values(0, {extent})` on the tensor of the indices",
+        hint=_hint(scope, op.operands[1], place, extent),
     )
+
+
+def _hint(scope: Scope, positions: Value, place: Form, extent: Form) -> str:
+    """What to write: the positions clipped, or a promise where they are a tensor's own elements."""
+    name = spelled(positions, place, scope.forms)
+    last = dims.add(extent, -1)
+    clip = f"take at `ak.clip({'positions' if name == '...' else name}, 0, {last})`"
+    origin = scope.forms.origins.get(str(place))
+    if origin is None:
+        return f"{clip}, or promise with `.values(...)` what they follow from"
+    return f"{clip}, or promise `.values(0, {extent})` on `{origin.operands[0].name}`"
