@@ -27,7 +27,7 @@ if [ "$seeds" -gt 0 ]; then
     python3 -m tests.properties --first 1000000 --count "$seeds" --processes $((processes * 3 / 4)) \
         --record "$out/random_simulator.json" --out "$out/failures.py" > "$out/random_simulator.log" 2>&1 &
 fi
-step "times, built" python3 -m evals.perf.row_kernels build "$work/perf"
+step "times, built" python3 -m evals.perf.row_kernels build "$work/perf" --processes "$processes"
 step "times" python3 -m evals.perf.row_kernels run "$work/perf" "$out/row_kernels.json" --seconds 1
 grep "BELOW GOAL" "$out/all.log"
 wait

@@ -1,6 +1,6 @@
 """Time the corpus's kernels on one GPU beside a copy, PyTorch eager and torch.compile, in one run.
 
-    python -m evals.perf.row_kernels build FOLDER [--target sm_90a]     compiler and NVRTC: cubins, no GPU
+    python -m evals.perf.row_kernels build FOLDER [--processes 8]       compiler and NVRTC: cubins, no GPU
     python -m evals.perf.row_kernels run FOLDER RESULT.json             a GPU and torch; writes RESULT.md beside it
     python -m evals.perf.row_kernels record RESULT.json                 into the meta.toml of each kernel
 
@@ -16,6 +16,8 @@ import datetime
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +63,28 @@ def statics_of(kernel: str, sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: sizes[name] for name in ENTRIES[kernel].dims}
 
 
-def build(folder: Path, target: str, schedules: int) -> None:
+def build(folder: Path, target: str, schedules: int, processes: int) -> None:
     made: list[Built] = []
     work, promises = {}, {}
-    for kernel in KERNELS:
-        for sizes in ENTRIES[kernel].shapes["bench"]:
-            tile, case = lowered(kernel, statics_of(kernel, sizes)), f"{kernel}/{shape_text(sizes)}"
-            if not _rows([row.packed for row in made], kernel, sizes, every=False):
-                made += _built(kernel, tile, sizes, target, schedules)
-            work[case] = _work(tile, sizes)
-            promises[case] = promises_to_json(tile.attrs.get("promises", ()))
+    with ProcessPoolExecutor(processes) as pool:
+        for built, counted, promised in pool.map(partial(_made, target, schedules), KERNELS):
+            made += built
+            work |= counted
+            promises |= promised
     write_pack(folder, made, {"work": work, "promises": promises, "target": target})
+
+
+def _made(target: str, schedules: int, kernel: str) -> tuple[list[Built], dict[str, Any], dict[str, Any]]:
+    """Return a kernel's builds for its shapes, and by shape its work and promises."""
+    made: list[Built] = []
+    work, promises = {}, {}
+    for sizes in ENTRIES[kernel].shapes["bench"]:
+        tile, case = lowered(kernel, statics_of(kernel, sizes)), f"{kernel}/{shape_text(sizes)}"
+        if not _rows([row.packed for row in made], kernel, sizes, every=False):
+            made += _built(kernel, tile, sizes, target, schedules)
+        work[case] = _work(tile, sizes)
+        promises[case] = promises_to_json(tile.attrs.get("promises", ()))
+    return made, work, promises
 
 
 def _built(kernel: str, tile: Kernel, sizes: Mapping[str, int], target: str, schedules: int) -> tuple[Built, ...]:
@@ -275,6 +288,7 @@ def main() -> int:
     building = commands.add_parser("build")
     building.add_argument("folder", type=Path)
     building.add_argument("--target", default="sm_90a")
+    building.add_argument("--processes", type=int, default=1)
     building.add_argument("--schedules", type=int, default=1, help="builds of each kernel, to compare schedules")
     running = commands.add_parser("run")
     running.add_argument("folder", type=Path)
@@ -288,7 +302,7 @@ def main() -> int:
     if arguments.command == "record":
         return record(arguments.result)
     if arguments.command == "build":
-        build(arguments.folder, arguments.target, arguments.schedules)
+        build(arguments.folder, arguments.target, arguments.schedules, arguments.processes)
         return 0
     return run(arguments.folder, arguments.result, arguments.seconds, arguments.every_schedule, arguments.kernels)
 
