@@ -11,7 +11,7 @@ import pytest
 from tests.tools.kernel_texts import RMS_NORM
 
 # Each of these takes longer to import than a kernel to check.
-HEAVY = ("torch", "mcp", "rich", "jsonschema", "cuda", "matplotlib", "z3")
+HEAVY = ("torch", "mcp", "rich", "jsonschema", "cuda", "matplotlib", "z3", "inspect_ai", "jinja2")
 
 
 @pytest.mark.parametrize(
