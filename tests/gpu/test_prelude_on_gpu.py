@@ -8,22 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_text
-from agentkern.compiler.codegen.prelude.accessors import ACCESSORS
+from agentkern.compiler.codegen.prelude import PreludeFunction, prelude_text
 from agentkern.compiler.ir.reference_formats import STORAGE
 from agentkern.runtime.driver import driver
 from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
-from tests.compiler.codegen.host_prelude import DTYPE_OF, HostPrelude, same_bits, sampled_floats, signature
+from tests.compiler.codegen.host_prelude import DTYPE_OF, HostPrelude, same_bits, sampled_floats, signature, value_rows
 
 pytestmark = [pytest.mark.gpu, pytest.mark.toolchain]
 # a large angle's reduction is defined for large angles only; it is reached through sine and cosine
 PARTIAL = ("ak_sin_large_f32", "ak_cos_large_f32", "ak_angle_large_f32")
 # usual forms are held to their definitions wherever they say that they hold: test_usual_forms_on_gpu.py
-VALUE_ROWS = [
-    row
-    for row in PRELUDE.values()
-    if row not in ACCESSORS and row.name not in PARTIAL and not row.name.startswith("ak_usual_")
-]
+VALUE_ROWS = [row for row in value_rows() if row.name not in PARTIAL and not row.name.startswith("ak_usual_")]
 # their instruction may keep a NaN's payload or not: an IR operation repairs it where it shows
 KEEPS_PAYLOADS = ("ak_cvt_f32_f16", "ak_cvt_f64_f32", "ak_neg_f32", "ak_abs_f32")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import agentkern.runtime
 from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_text
+from agentkern.compiler.codegen.prelude.accessors import ACCESSORS
 from agentkern.compiler.ir.reference_formats import STORAGE
 
 SHIM = Path(agentkern.runtime.__file__).parent / "simulator" / "shim"
@@ -16,6 +17,11 @@ FLAGS = ("-O1", "-std=c++17", "-march=x86-64-v3", "-ffp-contract=off", "-w", "-s
 DTYPE_OF = {"float": "f32", "double": "f64", "bool": "bool"}
 DTYPE_OF |= {"signed char": "i8", "short": "i16", "int": "i32", "long long": "i64"}
 DTYPE_OF |= {"unsigned char": "u8", "unsigned short": "u16", "unsigned int": "u32", "unsigned long long": "u64"}
+
+
+def value_rows() -> list[PreludeFunction]:
+    """Functions from values to a value: neither accesses of memory nor what whole blocks do to it."""
+    return [row for row in PRELUDE.values() if row not in ACCESSORS and row.kind != "block"]
 
 
 def signature(row: PreludeFunction) -> tuple[str, list[str]]:

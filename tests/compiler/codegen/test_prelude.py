@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from agentkern.compiler.codegen.prelude import PRELUDE, PreludeFunction, prelude_names, prelude_text
-from agentkern.compiler.codegen.prelude.accessors import ACCESSORS
 from agentkern.compiler.ir import reference_math
 from agentkern.compiler.ir.reference_casts import cast
 from agentkern.compiler.ir.reference_formats import STORAGE, decode, encode
 from agentkern.runtime.nvrtc import NvrtcError, NvrtcOptions, compile_cuda
-from tests.compiler.codegen.host_prelude import SHIM, HostPrelude, same_bits, sampled_floats
+from tests.compiler.codegen.host_prelude import SHIM, HostPrelude, same_bits, sampled_floats, value_rows
 
 TARGETS = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
 
@@ -113,8 +112,7 @@ def test_row_above_its_architecture_does_not_build(name):
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory) -> HostPrelude:
-    rows = [row for row in PRELUDE.values() if row not in ACCESSORS and row.kind != "block"]
-    return HostPrelude.build(rows, tmp_path_factory.mktemp("prelude"))
+    return HostPrelude.build(value_rows(), tmp_path_factory.mktemp("prelude"))
 
 
 def payload_free(got: np.ndarray, want: np.ndarray) -> bool:
