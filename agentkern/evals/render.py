@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentkern.evals.results import Agreement, ReplayResult, RunListResult, TaskListResult
+from agentkern.evals.results import AdmitResult, Agreement, ReplayResult, RunListResult, TaskListResult
 from agentkern.tools.render import headline, table
 
 _COLOURS: dict[str, str] = {
@@ -41,6 +41,16 @@ def run_list_report(result: RunListResult) -> str:
     where = f"run {header.id}, {header.lane} lane, {header.level} on {header.device}, agentkern {header.agentkern}"
     lines = [headline(result), where, table([("task", "arm", "model", "epoch", "calls", "tokens", "verdict"), *rows])]
     return "\n".join([*lines, *(f"  {problem}" for problem in result.problems)]) + "\n"
+
+
+def admit_report(result: AdmitResult) -> str:
+    """Return a line for each task, and one for each reason against it."""
+    rows = [
+        (row.name, "admitted" if row.is_admitted else "refused", _verdict(row.verdict), f"{len(row.rejected)} rejected")
+        for row in result.tasks
+    ]
+    problems = [f"  {row.name}: {problem}" for row in result.tasks for problem in row.problems]
+    return "\n".join([headline(result), table(rows), *problems]).rstrip("\n") + "\n"
 
 
 def replay_report(result: ReplayResult) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from agentkern.evals.records import RunHeader, SampleState, Verdict
 from agentkern.tools.results import Record, Result
 
@@ -26,6 +28,41 @@ class TaskListResult(Result):
 
     tasks: tuple[TaskRow, ...] = ()
     suite_digest: str = ""
+
+
+class Rejected(Record):
+    """A wrong kernel that failed a task: what it was, the check that rejected it."""
+
+    kind: str
+    what: str
+    check: str
+
+
+class Admission(Record):
+    """What the gate found of a task. `absent`: kinds of wrong kernels that the task cannot have, and why.
+
+    `problems`: why it is not admitted. `task`, `solution`, `rules`: digests of what the record is valid for.
+    """
+
+    name: str
+    task: str
+    solution: str
+    rules: str
+    verdict: Verdict
+    rejected: tuple[Rejected, ...] = ()
+    absent: dict[str, str] = Field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether the task may judge."""
+        return not self.problems
+
+
+class AdmitResult(Result):
+    """Every task that was brought before the gate."""
+
+    tasks: tuple[Admission, ...] = ()
 
 
 class SampleRow(Record):

@@ -15,7 +15,7 @@ from agentkern.tools.promised_inputs import kept
 from agentkern.tools.verify_model import Call, Case, Scalars, Sizes, concrete
 
 COARSE = 4.0
-"""Coarse values are multiples of one over this."""
+"""Coarse values are multiples of one over this, and none is -0."""
 UNIT = 0.25
 """Random values lie within 4 of zero: this brings them between -1 and 1."""
 MANY = 2.0**20
@@ -81,10 +81,10 @@ def _floats(tensor: TaskTensor, values: Values, kind: Kind, drawn: Raw) -> Raw:
         made = np.clip(made * UNIT, -1.0, 1.0)
     if values.coarse:
         near = np.clip(np.nan_to_num(made), -MANY, MANY)
-        made = np.where(np.abs(made) < MANY, np.round(near * COARSE) / COARSE, made)
+        made = np.where(np.abs(made) < MANY, np.round(near * COARSE) / COARSE + 0.0, made)
     if values.positive:
         made = np.where(made == 0, SMALLEST_POSITIVE, np.abs(made))
     if values.is_sorted and made.size:
         made = np.sort(made, axis=-1)
-    is_same = (made == wide) | (np.isnan(made) & np.isnan(wide))
+    is_same = ((made == wide) & (np.signbit(made) == np.signbit(wide))) | (np.isnan(made) & np.isnan(wide))
     return np.where(is_same, drawn, encode(name, made))

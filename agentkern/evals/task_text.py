@@ -33,13 +33,23 @@ def task_text(task: Task, signature: str) -> str:
 
 def agentkern_signature(task: Task) -> str:
     """Return the sizes and the function's head as agentkern writes them, in a code block."""
-    lines = ["```python", "import agentkern as ak", ""]
-    lines += [f"{size.name} = {_size_call(size)}" for size in task.sizes]
-    params = [f"    {tensor.name}: {_annotation(tensor)}," for tensor in task.tensors]
-    params += [f"    {scalar.name}: ak.{scalar.dtype}," for scalar in task.scalars]
+    lines = ["```python", "import agentkern as ak", "", *size_lines(task)]
+    return "\n".join(
+        [*lines, "", "", "@ak.kernel", f"def {task.name}(", *parameter_lines(task), "):", "    ...", "```"]
+    )
+
+
+def size_lines(task: Task) -> list[str]:
+    """Return the sizes as agentkern declares them."""
+    return [f"{size.name} = {_size_call(size)}" for size in task.sizes]
+
+
+def parameter_lines(task: Task, *, partial: bool = False) -> list[str]:
+    """Return the parameters as agentkern writes them; `partial`: no output need be written."""
     settings = {bool: "static_bool", int: "static_int", float: "static_float"}
-    params += [f"    {name}: ak.{settings[type(value)]}," for name, value in task.settings.items()]
-    return "\n".join([*lines, "", "", "@ak.kernel", f"def {task.name}(", *params, "):", "    ...", "```"])
+    params = [f"    {tensor.name}: {_annotation(tensor, partial=partial)}," for tensor in task.tensors]
+    params += [f"    {scalar.name}: ak.{scalar.dtype}," for scalar in task.scalars]
+    return params + [f"    {name}: ak.{settings[type(value)]}," for name, value in task.settings.items()]
 
 
 def _size_call(size: SizeInfo) -> str:
@@ -54,16 +64,16 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def _annotation(tensor: TaskTensor) -> str:
+def _annotation(tensor: TaskTensor, *, partial: bool) -> str:
     extents = "".join(f", {extent}" for extent in tensor.shape)
-    return f"ak.{_ACCESS[tensor.access]}[ak.{tensor.dtype}{extents}]{_promise_calls(tensor)}"
+    is_partial = tensor.is_partial or (partial and tensor.access == "out")
+    calls = ".partial()" if is_partial else _promise_calls(tensor)
+    return f"ak.{_ACCESS[tensor.access]}[ak.{tensor.dtype}{extents}]{calls}"
 
 
 def _promise_calls(tensor: TaskTensor) -> str:
-    if tensor.is_partial:
-        return ".partial()"
     promise = tensor.values.promise
-    if promise is None or tensor.access == "out":
+    if promise is None:
         return ""
     calls = ""
     if promise.low is not None:
@@ -90,6 +100,7 @@ def _values_texts(tensor: TaskTensor) -> list[str]:
     found += [f"`{name}` is positive"] if values.positive else []
     found += [f"values of `{name}` are from -1 to 1"] if values.unit else []
     found += [f"`{name}` is finite"] if values.finite else []
+    found += [f"`{name}` has equal values, and no -0"] if values.coarse else []
     found += [f"`{name}` does not descend along its last axis"] if values.is_sorted else []
     if tensor.is_partial:
         found.append(f"elements of `{name}` that the text does not name keep what they held")

@@ -1,4 +1,4 @@
-"""`agentkern eval`: list, replay, run."""
+"""`agentkern eval`: list, admit, replay, run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from agentkern.evals.listing import list_run, list_tasks
 from agentkern.evals.render import replay_report, run_list_report, task_list_report
 from agentkern.evals.replay import replay as replay_run
+from agentkern.tools.commands.eval_admit import command as admit_command
 from agentkern.tools.commands.eval_options import of_run, tasks_in, tasks_option
 from agentkern.tools.commands.eval_run import command as run_command
 from agentkern.tools.commands.options import json_option
@@ -58,4 +59,5 @@ def replay(
     finish(result, replay_report(result), as_json=as_json)
 
 
+command.add_command(admit_command, "admit")
 command.add_command(run_command, "run")

@@ -1,0 +1,170 @@
+"""The gate that a task passes before it judges anyone: wrong kernels must fail it, its solution must pass.
+
+Null kernels and mutants are texts like any submission, judged by the same judge. One that does not build, or whose bits
+are the solution's on all of the task's inputs, is no test of the task and gives way to the next of its kind; a kind
+without any is listed with the reason. Nothing that the judge lets through is passed over: the task is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from agentkern.evals import mutants, mutants_text, nulls, task_inputs
+from agentkern.evals.candidates.interpreter import InterpreterCandidate
+from agentkern.evals.judge import judge
+from agentkern.evals.judge_cases import Bench, make_bench, same_bits
+from agentkern.evals.nulls import Wrong
+from agentkern.evals.records import CORRECT
+from agentkern.evals.results import Admission, AdmitResult, Rejected
+from agentkern.evals.task import suite_digest
+from agentkern.evals.task_model import Task
+from agentkern.tools.verify_agreement import Answer, violation
+from agentkern.tools.verify_criterion import Criterion
+from agentkern.tools.verify_model import BuildError, ExecutionError, RunOptions
+
+LEAST_REJECTED = 10
+SEED = 11
+_RULES = (mutants, mutants_text, nulls, task_inputs)
+"""What makes wrong kernels and inputs; the judge is the one of the day that the gate is run."""
+_REASON_LENGTH = 120
+
+
+def rules_digest() -> str:
+    """Return the digest of what makes wrong kernels and inputs."""
+    texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in _RULES]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+
+
+def solution_digest(task: Task) -> str:
+    """Return the digest of the solution's text."""
+    return "" if task.solution is None else hashlib.sha256(task.solution.text.encode()).hexdigest()[:16]
+
+
+def is_current(record: Admission, task: Task) -> bool:
+    """Whether a record still speaks of this task, its solution and these rules."""
+    return (record.task, record.solution, record.rules) == (task.digest, solution_digest(task), rules_digest())
+
+
+def admit_all(tasks: Sequence[Task], workers: int) -> Iterator[Admission]:
+    """Yield what the gate finds of each task that is not blocked, several at a time."""
+    chosen = [task for task in tasks if not task.is_blocked]
+    if workers < 2:
+        yield from map(admit, chosen)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(admit, chosen)
+
+
+def record_admissions(file: Path, tasks: Sequence[Task], found: Sequence[Admission]) -> None:
+    """Write what was found into a file that keeps its other rows. Errors: OSError."""
+    rows = {row.name: row for row in recorded_admissions(file)} | {row.name: row for row in found}
+    kept = [rows[task.name].model_dump() for task in tasks if task.name in rows]
+    table = {"suite_digest": suite_digest(tasks), "tasks": kept}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def recorded_admissions(file: Path) -> tuple[Admission, ...]:
+    """Return the rows of a file, none where there is no file."""
+    if not file.is_file():
+        return ()
+    return tuple(Admission.model_validate(row) for row in json.loads(file.read_text(encoding="utf-8"))["tasks"])
+
+
+def admit_result(found: Sequence[Admission]) -> AdmitResult:
+    """Return the answer of a command that brought tasks before the gate."""
+    refused = [row.name for row in found if not row.is_admitted]
+    n_rejected = sum(len(row.rejected) for row in found)
+    count = f"{len(found) - len(refused)} of {len(found)} tasks are admitted, {n_rejected} wrong kernels rejected"
+    step = f"; `{refused[0]}` is not: change its inputs or criterion" if refused else "; nothing to do"
+    return AdmitResult(status="failed" if refused else "ok", summary=count + step, tasks=tuple(found))
+
+
+def admit(task: Task) -> Admission:
+    """Judge the solution and every wrong kernel of a task that is not blocked."""
+    assert task.solution is not None, "a blocked task is not admitted"
+    bench = make_bench(task, "quick", SEED)
+    try:
+        bench.start()
+        solution = InterpreterCandidate(task, task.solution.text, task.solution.kernel)
+        verdict = judge(task, solution, "quick", SEED, bench)
+        found = Admission(
+            name=task.name,
+            task=task.digest,
+            solution=solution_digest(task),
+            rules=rules_digest(),
+            verdict=verdict.verdict,
+        )
+        if verdict.verdict not in CORRECT:
+            return found.model_copy(update={"problems": (f"the solution: {verdict.summary}",)})
+        unused = [f"the answer does not depend on `{name}`" for name in _unused(bench)]
+        return _with_wrong_kernels(found, task, bench, solution, unused)
+    finally:
+        bench.close()
+
+
+def _unused(bench: Bench) -> Iterable[str]:
+    """Return the arguments with which the right answer does not change."""
+    base = bench.answer(bench.cases.base).outputs
+    return (name for name, case in bench.cases.depends if same_bits(bench.answer(case).outputs, base))
+
+
+def _with_wrong_kernels(
+    found: Admission, task: Task, bench: Bench, solution: InterpreterCandidate, problems: list[str]
+) -> Admission:
+    rejected: list[Rejected] = []
+    absent: dict[str, str] = {}
+    kinds: Mapping[str, tuple[Wrong, ...]] = {**nulls.null_kernels(task), **mutants.mutants(task)}
+    for kind, texts in kinds.items():
+        outcome = _first_rejected(task, bench, solution, texts)
+        if isinstance(outcome, Rejected):
+            rejected.append(outcome)
+        elif outcome.startswith("passes"):
+            problems.append(f"{kind}, {outcome}")
+        else:
+            absent[kind] = outcome
+    if len(rejected) < LEAST_REJECTED:
+        problems.append(f"{len(rejected)} wrong kernels are rejected; at least {LEAST_REJECTED} must be")
+    return found.model_copy(update={"rejected": tuple(rejected), "absent": absent, "problems": tuple(problems)})
+
+
+def _first_rejected(task: Task, bench: Bench, solution: InterpreterCandidate, texts: Iterable[Wrong]) -> Rejected | str:
+    """Judge the first text that builds and answers otherwise than the solution; return why there is none."""
+    reason = "the signature has nothing of this kind"
+    for wrong in texts:
+        candidate = InterpreterCandidate(task, wrong.source, wrong.kernel)
+        refusal = candidate.prepare()
+        if refusal is not None:
+            reason = f"does not build: {refusal.reason}"[:_REASON_LENGTH]
+            continue
+        try:
+            if _is_equivalent(bench, solution, candidate):
+                reason = "the same bits as the solution on all inputs"
+                continue
+        except (BuildError, ExecutionError) as e:
+            reason = f"does not run: {e}"[:_REASON_LENGTH]
+            continue
+        judgement = judge(task, candidate, "quick", SEED, bench)
+        if judgement.verdict in CORRECT:
+            return f"passes: {wrong.what}"
+        failure = next((c.name for c in judgement.checks if c.status == "failed"), None)
+        # it ran on every call, so that what failed is what it answers
+        if failure is not None and judgement.verdict == "wrong":
+            return Rejected(kind=wrong.kind, what=wrong.what, check=failure)
+        reason = judgement.summary[:_REASON_LENGTH]
+    return reason
+
+
+def _is_equivalent(bench: Bench, solution: InterpreterCandidate, candidate: InterpreterCandidate) -> bool:
+    """Whether all outputs are the solution's, any NaN for a NaN. Errors: BuildError, ExecutionError."""
+    params = bench.task.signature.outputs
+    for case in bench.cases.all:
+        want = Answer(solution.run(case.call, RunOptions()).outputs, None)
+        got = candidate.run(case.call, RunOptions()).outputs
+        if violation(params, got, want, Criterion()) is not None:
+            return False
+    return True
