@@ -169,6 +169,12 @@ def turned(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, H, T]):
 
 
 @ak.kernel
+def backwards(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, T, H]):
+    for t, h in ak.grid(T, H):
+        out[t, h] = x[t, H - 1 - h.index]
+
+
+@ak.kernel
 def pairs(x: ak.In[ak.f32, T, 2 * H], out: ak.Out[ak.f32, T, H]):
     for t in ak.grid(T):
         p = x[t, :].reshape(t, H, 2)

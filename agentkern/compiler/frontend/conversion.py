@@ -12,6 +12,7 @@ from agentkern.compiler.frontend.values import (
     BlockVar,
     Extent,
     FrontValue,
+    Nothing,
     Number,
     RecordTile,
     Tensor,
@@ -133,9 +134,9 @@ def operand(lw: Lowering, value: FrontValue, node: ast.expr, operation: str) -> 
             hint = f"read a field: `{lw.source.text_of(node)}.{record.fields[0].name}`"
             lw.fail("AK223", node, what=describe(value), operation=operation, hint_text=hint)
         case _:
-            lw.fail(
-                "AK223", node, what=describe(value), operation=operation, hint_text="operands are tiles and numbers"
-            )
+            is_open = isinstance(value, Nothing) and operation == "ak.clip"
+            hint = "an open side is `ak.inf` or `-ak.inf`" if is_open else "operands are tiles and numbers"
+            lw.fail("AK223", node, what=describe(value), operation=operation, hint_text=hint)
 
 
 def as_tile(lw: Lowering, value: FrontValue, node: ast.expr, operation: str) -> Tile:

@@ -23,6 +23,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
 
 MASKED = "read what holds with `ak.load(x[...], where=mask, fill=0)`, or pick values with `ak.where(mask, a, b)`"
+_EVERY_SECOND = "reshape, then subscript the new axis; or read a window: `x[t, 2 * i]`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,9 @@ def _slice(lw: Lowering, node: ast.Slice, axis: int, shape: Shape) -> Entry:
     if node.step is not None:
         step = lw.need_one(node.step)
         if not isinstance(step, Number) or step.value != 1:
-            lw.fail("AK603", node, what="a slice with a step", instead="reshape, then subscript the new axis")
+            backwards = isinstance(step, Number) and step.value < 0
+            instead = "gather with falling indices: `x[t, N - 1 - i.index]`" if backwards else _EVERY_SECOND
+            lw.fail("AK603", node, what="a slice with a step", instead=instead)
     low = _bound(lw, node.lower, 0, extent)
     high = _bound(lw, node.upper, extent, extent)
     if low == 0 and high == extent:

@@ -168,8 +168,15 @@ def wrong_shape(
         target=lw.source.text_of(node),
         expected=shape_text(wanted),
         reason=reason,
-        hint_text=broadcast_hint(tile.shape, wanted),
+        hint_text=_turn_hint(tile.shape, wanted) or broadcast_hint(tile.shape, wanted),
     )
+
+
+def _turn_hint(shape: Shape, wanted: Shape) -> str:
+    """What to write where a value has the axes that are wanted, in another order."""
+    if shape == wanted or sorted(map(str, shape)) != sorted(map(str, wanted)):
+        return ""
+    return "turn the value: `.T`" if len(shape) == 2 else "turn the value: `.transpose(...)`"
 
 
 def subscript_tile(lw: Lowering, tile: Tile, node: ast.Subscript) -> Tile:

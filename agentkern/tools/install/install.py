@@ -136,7 +136,8 @@ def _undo(client: Client, project: Path, record: Installed, decide: Decide) -> I
     if left:
         names = ", ".join(f"`{name}`" for name in left)
         return _result(client, project, "undone", shown, f"taken back, but for what was changed since: {names}")
-    return _result(client, project, "undone", shown, "all is as it was before")
+    kept = "; what other clients need stays" if clients else ""
+    return _result(client, project, "undone", shown, f"all of {client.title} is as it was before{kept}")
 
 
 def _write(changes: tuple[Change, ...] | list[Change]) -> None:
