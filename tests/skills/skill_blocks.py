@@ -14,7 +14,7 @@ _KERNEL = re.compile(r"^@ak\.kernel\ndef (\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block. `options`: what stands behind the language, `H=96 slow` or `differs=NAME`."""
+    """One block. `options`: what stands behind the language, `H=96 K=4`, `differs=NAME`."""
 
     file: Path
     number: int

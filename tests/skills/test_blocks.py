@@ -17,11 +17,12 @@ from tests.skills.skill_blocks import Block, blocks, files
 
 KERNELS = [(block, name) for block in blocks() if block.language == "python" for name in block.kernels]
 VERIFIED = [(block, name) for block, name in KERNELS if block.text not in CARD.read_text()]  # those have a test of their own
+SLOW = ("column_means", "medians_of_nine", "best_columns")
 SHELL = [line for block in blocks() if block.language == "sh" for line in block.text.splitlines()]
 
 
 def marked(block: Block, name: str) -> object:
-    marks = [pytest.mark.toolchain, *([pytest.mark.slow] if "slow" in block.options else [])]
+    marks = [pytest.mark.toolchain, *([pytest.mark.slow] if name in SLOW else [])]
     return pytest.param(block, name, id=f"{block}-{name}", marks=marks)
 
 
