@@ -3,7 +3,7 @@
 #
 #     evals/gpu_session.sh OUT [PROCESSES [SEEDS]]
 #
-# Needs a GPU, torch, z3, NumPy, a C++ compiler and CUDA 13 (NVRTC). SEEDS random kernels run on the CPU simulator beside
+# Needs a GPU, torch, z3, NumPy, a C++ compiler and CUDA 13 (NVRTC); with pytest, the tests of a GPU run last. SEEDS random kernels run on the CPU simulator beside
 # the rest, on half of the processes.
 set -uo pipefail
 out=$1 processes=${2:-$(nproc)} seeds=${3:-0}
@@ -29,6 +29,10 @@ if [ "$seeds" -gt 0 ]; then
 fi
 step "times, built" python3 -m evals.perf.row_kernels build "$work/perf" --processes "$processes"
 step "times" python3 -m evals.perf.row_kernels run "$work/perf" "$out/row_kernels.json" --seconds 1
+if python3 -c 'import pytest' 2> /dev/null; then
+    step "tests of a GPU" python3 -m pytest tests/gpu -q --junitxml "$work/tests.xml"
+    step "their record" python3 -m evals.exactness.gpu_tests "$work/tests.xml" "$out/gpu_tests.json"
+fi
 grep "BELOW GOAL" "$out/all.log"
 wait
 exit $failed
