@@ -17,8 +17,8 @@ SATURATION, LENGTH = 1.2, 0.5
 """k1 and b of BM25: repeats soon count no more; long notes are little worse than short ones."""
 SYNONYM = 0.7
 """What a word found by a synonym is worth. The four numbers here were chosen on evals/search/queries.toml."""
-LEAST_ANSWERED = 0.4
-"""A document must answer more of a query than this share, by the rarity of its words: one in notes is too little."""
+LEAST_ANSWERED = 0.35
+"""Share of a query, by the rarity of its words, that a document must answer, and one word not in its notes alone."""
 LEAST_OF_BEST = 0.1
 """Share of the best score below which a document is no answer beside it."""
 UNKNOWN = 0.4
@@ -72,7 +72,7 @@ class Collection:
         for number in range(len(self._counts)):
             hits = [self._hit(number, word, phrases) for word, phrases in zip(words, others, strict=True)]
             share = self._share(rarities, hits)
-            if share > LEAST_ANSWERED:
+            if share >= LEAST_ANSWERED and self._is_named(hits):
                 got = sorted(((h.score, spelling[w], h) for w, h in zip(words, hits, strict=True) if h), reverse=True,
                              key=lambda one: one[0])  # fmt: skip
                 why = tuple(dict.fromkeys(_why(word, hit) for _, word, hit in got))
@@ -87,6 +87,10 @@ class Collection:
         weights = [min(1.0, self._weights[hit.field]) if hit else 0.0 for hit in hits]
         return sum(rarity * weight for rarity, weight in zip(rarities, weights, strict=True)) / asked if asked else 0.0
 
+    def _is_named(self, hits: Sequence[_Hit | None]) -> bool:
+        """Whether a word stands in a field that says what a document is, not in its notes alone."""
+        return any(hit is not None and self._weights[hit.field] >= 1 for hit in hits)
+
     def _rarities(self, documents: Iterable[set[str]]) -> dict[str, float]:
         held = Counter(word for words in documents for word in words)
         return {word: self._idf(n) for word, n in held.items()}
@@ -95,9 +99,12 @@ class Collection:
         return math.log(1 + (len(self._counts) - holders + 0.5) / (holders + 0.5))
 
     def _rarity_of(self, word: str, phrases: Iterable[Phrase]) -> float:
-        """How much a word asks for: as itself, or as what it may be called, whichever is known and more common."""
-        names = [(word,), *phrases]
-        known = [max(self._rarity[w] for w in name) for name in names if name and all(w in self._rarity for w in name)]
+        """How much a word asks for: as itself where that is known, else as the most common of what it may be called."""
+        if word in self._rarity:
+            return self._rarity[word]
+        known = [
+            max(self._rarity[w] for w in name) for name in phrases if name and all(w in self._rarity for w in name)
+        ]
         return min(known) if known else UNKNOWN * self._idf(1)
 
     def _hit(self, number: int, word: str, phrases: Iterable[Phrase]) -> _Hit | None:

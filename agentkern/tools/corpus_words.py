@@ -25,6 +25,7 @@ _SUFFIXES = (
     ("sses", "ss"), ("ss", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", ""),
 )  # fmt: skip
 _SHORTEST = 3
+_IRREGULAR = {"indices": "index", "matrices": "matrix", "axes": "axis"}
 _OF_VERBS = ("ed", "ing", "ings")
 # Words that say nothing of what is looked for, English ones and those that fit any kernel.
 STOPWORDS = frozenset(
@@ -55,6 +56,7 @@ def stem(word: str) -> str:
     """Cut a word's ending: `normalization`, `normalised` and `normalizes` are one."""
     if any(letter.isdigit() for letter in word):
         return word
+    word = _IRREGULAR.get(word, word)
     for suffix, put in _SUFFIXES:
         kept = word[: len(word) - len(suffix)] + put
         if word.endswith(suffix) and len(kept) >= _SHORTEST and not (suffix in _OF_VERBS and _is_no_verb(kept)):
@@ -99,7 +101,18 @@ def alternatives(words: Sequence[str]) -> tuple[tuple[Phrase, ...], ...]:
     longest = max(map(len, table), default=0)
     for start in range(len(words)):
         for length in range(1, min(longest, len(words) - start) + 1):
-            for other in table.get(tuple(words[start : start + length]), ()):
+            for phrase in _spellings(tuple(words[start : start + length])):
                 for place in range(start, start + length):
-                    found[place].append(other)
+                    found[place].extend(table.get(phrase, ()))
     return tuple(tuple(dict.fromkeys(phrases)) for phrases in found)
+
+
+def _spellings(phrase: Phrase) -> list[Phrase]:
+    """A phrase, and where it has several words the same with one of them called otherwise."""
+    others = [
+        (*phrase[:place], other[0], *phrase[place + 1 :])
+        for place, word in enumerate(phrase)
+        for other in synonyms().get((word,), ())
+        if len(other) == 1 and len(phrase) > 1
+    ]
+    return [phrase, *others]

@@ -69,7 +69,19 @@ def test_a_document_that_answers_little_of_a_query_is_not_found():
     documents = [{"name": ("add",)}, {"name": ("mul",)}]
     collection = Collection(documents, {"name": 1.0})
     assert len(collection.search("add vectors")) == 1
-    assert collection.search("add fourier transforms quickly by butterflies") == ()
+    assert collection.search("add fourier transforms quickly by butterflies over complex signals") == ()
+
+
+def test_a_word_in_the_notes_alone_finds_nothing_but_counts_beside_others():
+    documents = [{"name": ("add",), "notes": ("triangl",)}, {"name": ("mul",), "notes": ("row",)}]
+    collection = Collection(documents, {"name": 5.0, "notes": 0.4})
+    assert collection.search("triangles") == ()
+    assert [found.number for found in collection.search("add triangles")] == [0]
+
+
+def test_a_phrase_is_known_with_one_of_its_words_called_otherwise():
+    assert (stem("argmax"),) in alternatives(words_of("position of the biggest value"))[0]
+    assert (stem("argmax"),) not in alternatives(words_of("position"))[0]
 
 
 def test_a_search_says_why_each_kernel_was_found():
