@@ -15,10 +15,10 @@ def geglu_backward(
     dx: ak.Out[ak.bf16, T, 2 * H],
 ):
     """Give the gradient of both halves of T rows of x, gates first, from that of gelu(x[:, :H]) * x[:, H:]."""
-    for t in ak.grid(T):
-        gate, up = x[t, :H].to(ak.f32), x[t, H:].to(ak.f32)
-        d = dout[t, :].to(ak.f32)
+    for t, h in ak.grid(T, H):
+        gate, up = x[t, h].to(ak.f32), x[t, h + H].to(ak.f32)
+        d = dout[t, h].to(ak.f32)
         share = 0.5 * (1.0 + ak.erf(gate * SQRT_HALF))
         slope = share + gate * (DENSITY_AT_0 * ak.exp(-0.5 * gate * gate))
-        dx[t, :H] = (d * up * slope).to(ak.bf16)
-        dx[t, H:] = (d * (gate * share)).to(ak.bf16)
+        dx[t, h] = (d * up * slope).to(ak.bf16)
+        dx[t, h + H] = (d * (gate * share)).to(ak.bf16)

@@ -14,8 +14,8 @@ def swiglu_clamp(
     limit: ak.f32 = 7.0,
 ):
     """Gate T rows whose even columns are gates g and whose odd ones are values u: g * sigmoid(alpha * g) * (u + 1)."""
-    pairs = x.reshape(T, H, 2)
-    for t in ak.grid(T):
-        gate = ak.minimum(pairs[t, :, 0].to(ak.f32), limit)
-        up = ak.clip(pairs[t, :, 1].to(ak.f32), -limit, limit)
-        out[t, :] = (gate * ak.sigmoid(alpha * gate) * (up + 1.0)).to(ak.bf16)
+    for t, h in ak.grid(T, H):
+        pair = x.reshape(T, H, 2)[t, h, :].to(ak.f32)
+        gate = ak.minimum(pair[:, :, 0], limit)
+        up = ak.clip(pair[:, :, 1], -limit, limit)
+        out[t, h] = (gate * ak.sigmoid(alpha * gate) * (up + 1.0)).to(ak.bf16)

@@ -3,7 +3,7 @@
 import agentkern as ak
 
 N = ak.dim("N")
-PART = 16384  # elements of a partial sum
+PART = 8192  # elements of a partial sum
 
 
 @ak.kernel
