@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from agentkern.evals.bootstrap import Estimate, mean_over_tasks, ratio_over_tasks
 from agentkern.evals.records import CORRECT, Sample, Submission
 
-CALL_LIMITS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40)
+CALL_LIMITS = (0, 3, 5, 10, 20)
 FAST = (0.8, 1.0, 1.5)
 KS = (1, 3, 5)
 TOKEN_POINTS = 20
+
+
+Curve = Callable[["Tasks", float], Estimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def first_correct(sample: Sample) -> Submission | None:
     return next(right, None)
 
 
-def success_within_calls(tasks: Tasks, limit: int, seed: int = 0) -> Estimate:
+def success_within_calls(tasks: Tasks, limit: float, seed: int = 0) -> Estimate:
     """Return how often a right submission has at most `limit` tool calls before it."""
     return tasks.mean(lambda s: float((f := first_correct(s)) is not None and f.at_call <= limit), seed)
 

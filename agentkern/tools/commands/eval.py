@@ -1,4 +1,4 @@
-"""`agentkern eval`: list, admit, replay, run."""
+"""`agentkern eval`: list, admit, replay, run, report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from agentkern.evals.render import replay_report, run_list_report, task_list_rep
 from agentkern.evals.replay import replay as replay_run
 from agentkern.tools.commands.eval_admit import command as admit_command
 from agentkern.tools.commands.eval_options import of_run, tasks_in, tasks_option
+from agentkern.tools.commands.eval_report import command as report_command
 from agentkern.tools.commands.eval_run import command as run_command
 from agentkern.tools.commands.options import json_option
 from agentkern.tools.commands.terminal import progress
@@ -61,3 +62,4 @@ def replay(
 
 command.add_command(admit_command, "admit")
 command.add_command(run_command, "run")
+command.add_command(report_command, "report")
