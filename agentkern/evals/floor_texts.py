@@ -53,12 +53,13 @@ def _zero_loop(tensor: TaskTensor) -> str:
     return f"    for {names} in ak.grid({extents}):\n        {store}\n"
 
 
-def nearest_text(task: Task) -> Text | None:
+def nearest_text(task: Task, *, is_open: bool = False) -> Text | None:
     """Return the kernel that the search over the corpus finds first, without the task's own solution and its like.
 
-    None where the search finds nothing. Errors: UsageError for a corpus that is none.
+    is_open: with them. None where the search finds nothing. Errors: UsageError for a corpus that is none.
     """
-    hidden = (task.solution.entry,) if task.solution is not None and task.solution.entry else ()
+    is_hidden = not is_open and task.solution is not None and task.solution.entry
+    hidden = (task.solution.entry,) if is_hidden and task.solution is not None else ()
     found = next(
         (rows for words, asked in _queries(task, hidden) if (rows := corpus_search(words, asked, 1)).kernels), None
     )
@@ -102,7 +103,9 @@ def _renaming(task: Task, source: str, kernel: str) -> dict[str, str]:
     for mine, other in pairs:
         if isinstance(mine, TensorParam) and isinstance(other, TensorParam):
             names |= _sizes(mine, other)
-    return {old: new for old, new in names.items() if old != new}
+    kept = {p.name for p in (*ours.tensors, *ours.scalars)} | {info.name for info in outline.sizes}
+    kept -= names.keys()
+    return {old: new for old, new in names.items() if old != new and new not in kept}
 
 
 def _count(signature: Signature) -> tuple[int, int]:
@@ -136,7 +139,7 @@ def renamed(source: str, names: Mapping[str, str]) -> str:
     """Return a text with names exchanged, all at once; attributes, keywords of calls and other strings stay."""
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     lines = source.splitlines(keepends=True)
-    for place in range(len(tokens) - 2, 0, -1):
+    for place in range(len(tokens) - 2, -1, -1):
         token = tokens[place]
         new = _new_name(tokens, place, names)
         if new is not None:

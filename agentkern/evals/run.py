@@ -49,7 +49,7 @@ def run(request: RunRequest, report: Report = silent) -> RunResult:
             adapter.run_jobs(request, missing, ledger, report)
         except adapter.ModelUnavailable as e:
             return _unavailable("AK821", header, request, reason=str(e))
-    return _result(request, header, len(missing))
+    return run_result(request.folder, header, len(missing))
 
 
 def header_of(request: RunRequest) -> RunHeader:
@@ -60,7 +60,7 @@ def header_of(request: RunRequest) -> RunHeader:
         id="",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         agentkern=agentkern.__version__,
-        commit=_commit(),
+        commit=checkout_commit(),
         lane=request.lane,
         suite_digest=suite_digest(able),
         tasks=tuple(task.name for task in able),
@@ -77,7 +77,7 @@ def header_of(request: RunRequest) -> RunHeader:
     return header.model_copy(update={"id": digest_of("run", plan)[:12]})
 
 
-def _commit() -> str:
+def checkout_commit() -> str:
     """Return the commit of the package's source, empty where it is no checkout."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
@@ -121,8 +121,9 @@ def _unavailable(code: str, header: RunHeader, request: RunRequest, reason: str)
     )
 
 
-def _result(request: RunRequest, header: RunHeader, new: int) -> RunResult:
-    samples = read_run(request.folder).samples
+def run_result(folder: Path, header: RunHeader, new: int) -> RunResult:
+    """Return what a run has come to. Errors: LedgerError."""
+    samples = read_run(folder).samples
     states: Counter[SampleState] = Counter(sample.state for sample in samples)
     verdicts: Counter[Verdict] = Counter(
         sample.best.judgement.verdict
@@ -130,14 +131,14 @@ def _result(request: RunRequest, header: RunHeader, new: int) -> RunResult:
         if sample.best is not None and sample.best.judgement is not None
     )
     right = sum(sample.is_correct for sample in samples)
-    step = f"`agentkern eval report {request.folder}` shows them"
+    step = f"`agentkern eval report {folder} -o report.html` shows them"
     if states["error"]:
         step = f"{states['error']} ended in an error of ours or the provider's: `--resume` runs them again"
     return RunResult(
         status="ok",
         summary=f"{len(samples)} samples, {right} right, {new} of them run now; {step}",
         run=header.id,
-        folder=str(request.folder),
+        folder=str(folder),
         samples=len(samples),
         new=new,
         states=dict(states),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 import click
 
 from agentkern.evals.arms import UnknownArm, arms_named
+from agentkern.evals.candidates.table import Device
+from agentkern.evals.floor import AGENTS, Agent, floor_header, run_floor
+from agentkern.evals.judge_cases import Level
 from agentkern.evals.mock import SCRIPTS
 from agentkern.evals.run import limits_of, run, tasks_named
 from agentkern.evals.run_model import RunRequest, RunResult
+from agentkern.evals.task_model import Task
 from agentkern.tools.commands.eval_options import of_run, tasks_in, tasks_option
 from agentkern.tools.commands.options import json_option
 from agentkern.tools.commands.terminal import progress
@@ -28,6 +32,7 @@ _Count = click.IntRange(min=0)
 @click.option(
     "--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Repeat for more; mock/NAME: a script."
 )
+@click.option("--agent", "agents", type=click.Choice(AGENTS), multiple=True, help="Instead: an agent without a model.")
 @click.option(
     "--arms", default="agentkern/mcp", show_default=True, metavar="ARM,...", help="Arms, or: all, languages, ablations."
 )
@@ -50,6 +55,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     *,
     lane: Literal["mock", "live"],
     models: tuple[str, ...],
+    agents: tuple[Agent, ...],
     arms: str,
     names: tuple[str, ...],
     tasks_folder: Path | None,
@@ -68,6 +74,8 @@ def command(  # noqa: PLR0913 - one parameter per option
     as_json: bool,
 ) -> None:
     """Let models write kernels, and judge what they hand in."""
+    if agents:
+        _run_agents(folder, tasks_named(tasks_in(tasks_folder), names), agents, (level, seed, device), as_json=as_json)
     if lane == "mock":
         models, names = models or tuple(f"mock/{name}" for name in SCRIPTS), names or (MOCK_TASK,)
     if not models:
@@ -98,6 +106,21 @@ def command(  # noqa: PLR0913 - one parameter per option
     )
     with progress(as_json=as_json) as report:
         result = of_run(lambda: run(request, report))
+    finish(result, _report(result), as_json=as_json)
+
+
+def _run_agents(
+    folder: Path,
+    tasks: tuple[Task, ...],
+    agents: tuple[Agent, ...],
+    how: tuple[Level, int, Device],
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """Record what agents without a model make of tasks; go on with the same run where it stopped."""
+    with progress(as_json=as_json) as report:
+        header = floor_header(tasks, agents, *how)
+        result = of_run(lambda: run_floor(folder, tasks, agents, header, report))
     finish(result, _report(result), as_json=as_json)
 
 
