@@ -1,6 +1,10 @@
 """Intervals of rates over tasks: samples of one task are alike, so tasks are drawn anew, not samples. Pure, seeded.
 
-Source: Field and Welsh 2007, Bootstrapping clustered data (the randomised cluster bootstrap); percentile intervals.
+Where every task is 0, or every task is 1, drawing tasks anew says nothing: then the interval is the exact one of so
+many tasks that all ended alike.
+
+Sources: Field and Welsh 2007, Bootstrapping clustered data (the randomised cluster bootstrap), percentile intervals;
+Clopper and Pearson 1934, The use of confidence or fiducial limits, for the ends.
 """
 
 from __future__ import annotations
@@ -30,13 +34,15 @@ class Estimate:
 NOTHING = Estimate(None, None, None, 0, 0)
 
 
-def mean_over_tasks(values: Sequence[float], n: int | None = None, seed: int = 0) -> Estimate:
-    """Return the mean of one value a task. `n`: the samples that they are made of."""
-    found = ratio_over_tasks(values, [1.0] * len(values), seed)
+def mean_over_tasks(values: Sequence[float], n: int | None = None, seed: int = 0, *, is_share: bool = True) -> Estimate:
+    """Return the mean of one value a task. `n`: the samples that they are made of. is_share: it lies in 0 to 1."""
+    found = ratio_over_tasks(values, [1.0] * len(values), seed, is_share=is_share)
     return Estimate(found.value, found.low, found.high, len(values), len(values) if n is None else n)
 
 
-def ratio_over_tasks(parts: Sequence[float], wholes: Sequence[float], seed: int = 0) -> Estimate:
+def ratio_over_tasks(
+    parts: Sequence[float], wholes: Sequence[float], seed: int = 0, *, is_share: bool = True
+) -> Estimate:
     """Return the sum of `parts` over that of `wholes`, one of each a task; tasks without a whole count for nothing."""
     kept = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole]
     if not kept:
@@ -48,5 +54,8 @@ def ratio_over_tasks(parts: Sequence[float], wholes: Sequence[float], seed: int 
     means = np.sort(part[drawn].sum(axis=1) / whole[drawn].sum(axis=1))
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     value = float(part.sum() / whole.sum())
+    if is_share and value in (0.0, 1.0):
+        far = ((1 - LEVEL) / 2) ** (1 / count)
+        low, high = (0.0, 1.0 - far) if value == 0.0 else (far, 1.0)
     # rounding of sums in another order must not put the value outside its own interval
     return Estimate(value, min(float(low), value), max(float(high), value), count, round(float(whole.sum())))

@@ -29,10 +29,10 @@ class Tasks:
 
     samples: Mapping[str, tuple[Sample, ...]]
 
-    def mean(self, value: Callable[[Sample], float], seed: int = 0) -> Estimate:
+    def mean(self, value: Callable[[Sample], float], seed: int = 0, *, is_share: bool = True) -> Estimate:
         """Return the mean over tasks of each one's mean over its samples; 0 for a task without any."""
         each = [_mean([value(s) for s in some]) for some in self.samples.values()]
-        return mean_over_tasks(each, self.count, seed)
+        return mean_over_tasks(each, self.count, seed, is_share=is_share)
 
     @property
     def count(self) -> int:
@@ -168,7 +168,7 @@ def geomean_speedup(tasks: Tasks, seed: int = 0) -> Estimate:
     """Return the geometric mean of speeds against the best baseline; a failure takes the baseline's own time."""
     if not is_timed(tasks):
         return mean_over_tasks(())
-    found = tasks.mean(lambda s: math.log(speedup(s) or 1.0), seed)
+    found = tasks.mean(lambda s: math.log(speedup(s) or 1.0), seed, is_share=False)
     low, value, high = (None if x is None else math.exp(x) for x in (found.low, found.value, found.high))
     return Estimate(value, low, high, found.n_tasks, found.n)
 

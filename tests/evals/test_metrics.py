@@ -216,10 +216,17 @@ def test_without_tool_calls_the_submissions_are_the_texts():
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(0, 5))
 def test_intervals_are_the_same_for_the_same_seed_and_hold_the_mean(values: list[float], seed: int):
-    found = mean_over_tasks(values, seed=seed)
-    assert found == mean_over_tasks(values, seed=seed)
+    found = mean_over_tasks(values, seed=seed, is_share=False)
+    assert found == mean_over_tasks(values, seed=seed, is_share=False)
     assert found.value == pytest.approx(sum(values) / len(values))
     assert min(values) - 1e-12 <= found.low <= found.value <= found.high <= max(values) + 1e-12
+
+
+def test_tasks_that_all_ended_alike_leave_room_for_the_next():
+    nothing, all_right, one = mean_over_tasks([0.0] * 38), mean_over_tasks([1.0] * 38), mean_over_tasks([0.0])
+    assert (nothing.value, nothing.low, nothing.high) == (0.0, 0.0, pytest.approx(0.0925, abs=1e-3))
+    assert (all_right.value, all_right.low, all_right.high) == (1.0, pytest.approx(0.9075, abs=1e-3), 1.0)
+    assert one.high == pytest.approx(0.975)
 
 
 def test_an_interval_of_coins_is_as_wide_as_the_binomial():
