@@ -17,6 +17,7 @@ from agentkern.compiler.abi import Argument, KernelAbi, Launch
 from agentkern.runtime.driver import NoDriver
 from agentkern.runtime.launch_arguments import count_bytes
 from agentkern.runtime.launch_blocks import blocks_of
+from agentkern.runtime.layouts import span
 from agentkern.runtime.scalar_arguments import bind_scalar
 from agentkern.runtime.scratch import scratch_arrays
 from agentkern.runtime.worker import JobFailed, Worker
@@ -54,14 +55,20 @@ class HostImage:
 
 
 def image_of(array: NDArray[Any]) -> HostImage:
-    """Return an array as its own memory: a contiguous one, or one that `layouts.py` has spread."""
+    """Return an array as its own memory: a contiguous one, or one that `layouts.py` has spread.
+
+    The memory begins at the first element, so that the device's allocation gives it all the alignment that it has.
+    """
     if array.flags.c_contiguous:
         return HostImage(array, array.reshape(-1).view(np.uint8))
     memory = array
     while isinstance(memory.base, np.ndarray):
         memory = memory.base
     assert memory.flags.c_contiguous, "an array with gaps needs the memory that it lies in"
-    return HostImage(array, memory.reshape(-1).view(np.uint8))
+    held = memory.reshape(-1).view(np.uint8)
+    first = array.ctypes.data - memory.ctypes.data
+    length = span(array.shape, tuple(stride // array.itemsize for stride in array.strides)) * array.itemsize
+    return HostImage(array, held[first : first + length])
 
 
 def run_on_gpu(

@@ -78,7 +78,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 def spread(array: NDArray[Any], strides: tuple[int, ...]) -> NDArray[Any]:
     """Return a copy of the elements in memory of its own with these strides."""
     memory = aligned_memory(span(array.shape, strides), array.dtype)
-    found = np.lib.stride_tricks.as_strided(memory, array.shape, tuple(s * array.itemsize for s in strides))
+    found = np.ndarray(array.shape, array.dtype, memory, 0, tuple(s * array.itemsize for s in strides))
     found[...] = array
     return found
 

@@ -10,6 +10,7 @@ import pytest
 from agentkern.runtime.driver import NoDriver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, HostImage, image_of, run_on_gpu
+from agentkern.runtime.layouts import spread
 from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
 from agentkern.runtime.worker import Worker
 from tests.runtime.gpu_kernels import REVERSE, REVERSE_ABI, SCALE, SCALE_ABI
@@ -67,6 +68,18 @@ def test_memory_around_an_array_travels_with_it(fake_gpu: Worker, scale: GpuProg
     images["x"] = image_of(np.ones(11, np.float32))
     run_on_gpu(fake_gpu, scale, images, {"N": 11}, {"factor": 2.0}, timeout_s=AMPLE_S)
     assert (memory[296:300] != 0xC7).any()
+
+
+@pytest.mark.toolchain
+def test_an_array_with_gaps_travels_as_the_memory_from_its_first_element_on(fake_gpu: Worker, scale: GpuProgram):
+    padded = spread(np.arange(12, dtype=np.float32).reshape(3, 4), (8, 1))
+    image = image_of(padded)
+    assert image.offset == 0
+    assert image.memory.view(np.float32).reshape(3, 8)[:, :4].tolist() == padded.tolist()
+    turned = spread(np.zeros((2, 5), np.float32), (1, 2))
+    images = {"x": image_of(np.ones(10, np.float32)), "out": image_of(turned)}
+    run_on_gpu(fake_gpu, scale, images, {"N": 10}, {"factor": 2.0}, timeout_s=AMPLE_S)
+    assert (turned == 2).all()
 
 
 @pytest.mark.toolchain

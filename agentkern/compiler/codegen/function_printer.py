@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from agentkern.compiler.codegen import expressions
+from agentkern.compiler.codegen.brackets import bare, factor, is_wrapped, summand
 from agentkern.compiler.codegen.c_types import (
     float_literal,
     integer_literal,
@@ -40,6 +41,7 @@ class FunctionPrinter:
         self.indent = 1
         self.names: dict[Value, str] = {}
         self.inlined: dict[Value, str] = {}
+        self.packed: dict[Value, str] = {}
         self.taken: set[str] = set(RESERVED)
         self.suffixes: dict[str, int] = {}
         self.functions: set[str] = set()
@@ -107,7 +109,13 @@ class FunctionPrinter:
 
     def element(self, op: Op) -> str:
         """An element of a register array."""
-        text = f"{self.spell(op.operands[0])}[{_bare(self.spell(op.operands[1]))}]"
+        array, index = op.operands[0], bare(self.spell(op.operands[1]))
+        if array in self.packed:
+            dtype = dtype_of(op.result)
+            per_word = 32 // dtype.bits
+            word = f"{self.packed[array]}[{factor(index)} / {per_word}]"
+            return f"({storage_type(dtype)})({word} >> {factor(index)} % {per_word} * {dtype.bits})"
+        text = f"{self.spell(array)}[{index}]"
         return f"({text} != 0)" if dtype_of(op.result).kind == "bool" else text
 
     def expression(self, op: Op) -> str:
@@ -139,17 +147,17 @@ class FunctionPrinter:
             self.inlined[op.result] = expression
             return
         name = self.names[op.result] = self.fresh(op.result.name or "v")
-        if expression.startswith("(") and expression.endswith(")") and _is_wrapped(expression):
+        if expression.startswith("(") and expression.endswith(")") and is_wrapped(expression):
             expression = expression[1:-1]
         self.line(f"const {scalar_type(dtype_of(op.result))} {name} = {expression};", op)
 
     def bare(self, value: Value) -> str:
         """A value's expression without outer brackets."""
-        return _bare(self.spell(value))
+        return bare(self.spell(value))
 
     def summand(self, value: Value) -> str:
         """A value's expression as it may follow `+`."""
-        return _summand(self.spell(value))
+        return summand(self.spell(value))
 
     def use(self, function: str) -> str:
         """Note that a prelude function is used."""
@@ -160,16 +168,6 @@ class FunctionPrinter:
         """The name of a prelude function that this text needs from now on."""
         self.extra[function.name] = function
         return function.name
-
-
-def _is_wrapped(expression: str) -> bool:
-    """Whether the first bracket closes at the end."""
-    depth = 0
-    for position, character in enumerate(expression):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return position == len(expression) - 1
-    return False
 
 
 def dtype_of(value: Value) -> DType:
@@ -222,39 +220,30 @@ def argument_name(name: str) -> str:
 def _registers(f: FunctionPrinter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, RegisterArray)
-    name = f.names[op.result] = f.fresh(op.result.name or "r")
-    c_type = storage_type(array.dtype)
-    fill = op.attrs.get("fill")
-    f.line(f"{c_type} {name}[{array.count}];", op)
+    name = f.fresh(op.result.name or "r")
+    fill, count, c_type = op.attrs.get("fill"), array.count, storage_type(array.dtype)
+    if op.attrs.get("packed"):
+        f.packed[op.result] = name
+        count, c_type = count * array.dtype.bits // 32, "unsigned int"
+    else:
+        f.names[op.result] = name
+    f.line(f"{c_type} {name}[{count}];", op)
     if fill is None:
         return
     assert isinstance(fill, int | float)
-    number = _float_constant(float(fill), array.dtype) if array.dtype.is_float else str(int(fill))
-    if array.count == 1:
+    is_word = op.result in f.packed or not array.dtype.is_float
+    number = str(int(fill)) if is_word else _float_constant(float(fill), array.dtype)
+    if count == 1:
         f.line(f"{name}[0] = {number};", op)
         return
     f.line("#pragma unroll")
     i = "i" if name != "i" else "n"
-    f.line(f"for (int {i} = 0; {i} < {array.count}; ++{i}) {name}[{i}] = {number};")
+    f.line(f"for (int {i} = 0; {i} < {count}; ++{i}) {name}[{i}] = {number};")
 
 
 def _set(f: FunctionPrinter, op: Op) -> None:
     array, index, value = op.operands
-    f.line(f"{f.spell(array)}[{_bare(f.spell(index))}] = {_bare(f.spell(value))};", op)
-
-
-def _bare(expression: str) -> str:
-    return expression[1:-1] if expression.startswith("(") and _is_wrapped(expression) else expression
-
-
-def _summand(expression: str) -> str:
-    """What may follow `+`: without its parentheses unless an operator that binds more loosely stands inside them."""
-    bare, depth = _bare(expression), 0
-    for character in bare:
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and character in "&|^?<>=":
-            return expression
-    return bare
+    f.line(f"{f.spell(array)}[{bare(f.spell(index))}] = {bare(f.spell(value))};", op)
 
 
 def _vector_access(op: Op) -> VectorAccess:
@@ -266,16 +255,22 @@ def _vector_access(op: Op) -> VectorAccess:
 def _address(f: FunctionPrinter, op: Op) -> tuple[str, str, Pointer]:
     pointer = op.operands[0].type
     assert isinstance(pointer, Pointer)
-    offset = _summand(f.spell(op.operands[1]))
+    offset = summand(f.spell(op.operands[1]))
     base = f.spell(op.operands[0])
-    at = _summand(f.spell(op.operands[3]))
-    array = f.spell(op.operands[2])
+    at = summand(f.spell(op.operands[3]))
+    if op.operands[2] in f.packed:
+        array = f.packed[op.operands[2]]
+        at = at if at == "0" else f"{factor(at)} / {32 // pointer.dtype.bits}"
+    else:
+        array = f.spell(op.operands[2])
     return (base if offset == "0" else f"{base} + {offset}"), (array if at == "0" else f"{array} + {at}"), pointer
 
 
 def _load_vector(f: FunctionPrinter, op: Op) -> None:
     address, target, pointer = _address(f, op)
     access = _vector_access(op)
+    if op.operands[2] in f.packed:
+        access = VectorAccess(32, access.bits * access.count // 32, "unsigned int")
     prefix = "ak_lds" if pointer.space == "shared" else "ak_ldg" if pointer.readonly else "ak_ld"
     accessor = f"{prefix}_{access.accessor}"
     f.functions.add(accessor)
@@ -304,7 +299,7 @@ def _advance(f: FunctionPrinter, op: Op) -> None:
     assert isinstance(type_, Pointer)
     name = f.names[op.result] = f.fresh(op.result.name or "p")
     const = "const " if type_.readonly or is_input(op.operands[0]) else ""
-    moved = "" if f.spell(op.operands[1]) == "0ll" else f" + {_summand(f.spell(op.operands[1]))}"
+    moved = "" if f.spell(op.operands[1]) == "0ll" else f" + {summand(f.spell(op.operands[1]))}"
     source, c_type = op.operands[0].type, f"{const}{storage_type(type_.dtype)}*"
     is_cast = isinstance(source, TensorType) and storage_type(source.dtype) != storage_type(type_.dtype)
     f.line(f"{c_type} {name} = {f'({c_type})' if is_cast else ''}{f.spell(op.operands[0])}{moved};", op)
@@ -338,25 +333,25 @@ def _nested(f: FunctionPrinter, op: Op, region: int = 0, closing: str = "}") -> 
 
 
 def _if(f: FunctionPrinter, op: Op) -> None:
-    f.line(f"if ({_bare(f.spell(op.operands[0]))}) {{", op)
+    f.line(f"if ({bare(f.spell(op.operands[0]))}) {{", op)
     _nested(f, op)
 
 
 def _if_else(f: FunctionPrinter, op: Op) -> None:
-    f.line(f"if ({_bare(f.spell(op.operands[0]))}) {{", op)
+    f.line(f"if ({bare(f.spell(op.operands[0]))}) {{", op)
     _nested(f, op, 0, "} else {")
     _nested(f, op, 1)
 
 
 def _break_if(f: FunctionPrinter, op: Op) -> None:
-    f.line(f"if ({_bare(f.spell(op.operands[0]))}) break;", op)
+    f.line(f"if ({bare(f.spell(op.operands[0]))}) break;", op)
 
 
 def _shuffle(f: FunctionPrinter, op: Op) -> None:
     name = f.names[op.result] = f.fresh(op.result.name or "other")
     dtype = dtype_of(op.result)
     c_type = scalar_type(dtype)
-    text = f"__shfl_xor_sync(0xffffffffu, {_bare(f.spell(op.operands[0]))}, {op.attrs['mask']})"
+    text = f"__shfl_xor_sync(0xffffffffu, {bare(f.spell(op.operands[0]))}, {op.attrs['mask']})"
     if dtype.bits < 32:
         text = f"({c_type})__shfl_xor_sync(0xffffffffu, (int){f.spell(op.operands[0])}, {op.attrs['mask']})"
     f.line(f"const {c_type} {name} = {text};", op)
@@ -375,7 +370,7 @@ def _narrow_pair(f: FunctionPrinter, op: Op) -> None:
     c_type, function, bits = expressions.narrow_pair(dtype, f.arch)
     f.functions.add(function)
     name = f.fresh("pair")
-    low, high = (_bare(f.spell(v)) for v in op.operands)
+    low, high = (bare(f.spell(v)) for v in op.operands)
     f.line(f"const {c_type} {name} = {function}({high}, {low});", op)
     storage = storage_type(dtype)
     f.inlined[op.results[0]] = f"({storage}){name}"

@@ -12,6 +12,8 @@ from agentkern.compiler.ir.nondeterminism import has_atomics
 from agentkern.compiler.ir.types import TileType
 
 GPU: frozenset[Stage] = frozenset({"gpu"})
+ZERO_FILLS = ("0", "0.0", "False")
+"""Fills that are words of no bits; -0.0 is not."""
 
 
 def _scalar(op: Op, k: int, what: str) -> str | None:
@@ -97,7 +99,13 @@ def _usual(op: Op) -> str | None:
 
 
 def _declares_array(op: Op) -> str | None:
-    return None if isinstance(op.result.type, RegisterArray) else "declares what is not a register array"
+    array = op.result.type
+    if not isinstance(array, RegisterArray):
+        return "declares what is not a register array"
+    is_whole = array.dtype.bits < 32 and array.count * array.dtype.bits % 32 == 0
+    if op.attrs.get("packed") and (not is_whole or str(op.attrs.get("fill", 0)) not in ZERO_FILLS):
+        return f"packs {array} into words"
+    return None
 
 
 def _pointer(op: Op) -> str | None:
@@ -138,7 +146,15 @@ _ROWS = (
     _row("thread", 0, 1, None, "the thread's number in its block"),
     _row("block", 0, 1, None, "the block's number"),
     _row("size_argument", 0, 1, None, "a run-time size or stride of the launch", argument=True),
-    _row("registers", 0, 1, _declares_array, "declare a register array; `fill` sets every element", fill=False),
+    _row(
+        "registers",
+        0,
+        1,
+        _declares_array,
+        "declare a register array; `fill` sets every element; a `packed` one, of words, is only loaded and read",
+        fill=False,
+        packed=False,
+    ),
     _row("get", 2, 1, _get, "element of a register array"),
     _row("set", 3, 0, _set, "change an element of a register array"),
     _row("load_vector", 4, 0, _memory, "registers from global or shared memory", count=True),
