@@ -18,7 +18,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import RequirementError
 from agentkern.compiler.ir.order import ORDER_VERSION
+from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.driver import driver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.simulator import host_compiler
@@ -35,9 +36,17 @@ from agentkern.tools.inputs import KINDS, Kind, digest
 from agentkern.tools.verify_cases import make_call
 from agentkern.tools.verify_device import run_cubin
 from agentkern.tools.verify_executors import run_interpreter
-from agentkern.tools.verify_model import Call, Run, RunOptions, Signature, signature_of
+from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature, signature_of
 from agentkern.tools.verify_simulator import SimulatorExecutor, abi_signature
-from evals.kernel_packs import ENTRIES, Built, PackedKernel, read_pack, write_pack
+from evals.kernel_packs import (
+    ENTRIES,
+    Built,
+    PackedKernel,
+    promises_from_json,
+    promises_to_json,
+    read_pack,
+    write_pack,
+)
 
 SEED = 2026
 SCHEDULES = 8
@@ -122,9 +131,12 @@ def _made(target: str, task: Task) -> tuple[tuple[Built, ...], list[dict[str, An
     first, made = builds(kernel, dict(statics), target, SCHEDULES)
     tile = first.kernel
     assert tile is not None
+    others = {fitting_variant(tile, sizes) for sizes, _, _ in runs} - {made[0].packed.abi.variant}
+    for variant in sorted(others, key=repr):
+        made += builds(kernel, dict(statics), target, SCHEDULES, variant)[1]
     cases = [case for run in runs if (case := _case(kernel, tile, *run)) is not None]
     took = time.perf_counter() - start
-    return made, cases, f"{kernel} {dict(statics)}: {len(made)} schedules, {len(cases)} cases, {took:.1f} s"
+    return made, cases, f"{kernel} {dict(statics)}: {len(made)} builds, {len(cases)} cases, {took:.1f} s"
 
 
 def _case(kernel: str, tile: Kernel, sizes: Mapping[str, int], kind: Kind, count: int) -> dict[str, Any] | None:
@@ -140,6 +152,7 @@ def _case(kernel: str, tile: Kernel, sizes: Mapping[str, int], kind: Kind, count
         "sizes": dict(sizes),
         "kind": kind,
         "schedules": count,
+        "promises": promises_to_json(tile.attrs.get("promises", ())),
         "inputs": {name: digest(raw) for name, raw in call.tensors.items()},
         "outputs": {name: digest(raw) for name, raw in outputs.items()},
     }
@@ -151,6 +164,7 @@ def _call(signature: Signature, kind: Kind, sizes: Mapping[str, int]) -> Call:
 
 def call_of(signature: Signature, case: Mapping[str, Any]) -> Call:
     """The call of a case: its inputs from its seed, its scalars as they are."""
+    signature = replace(signature, promises=promises_from_json(case.get("promises", ())))
     return make_call(signature, case["kind"], case["sizes"], case.get("scalars", {}), case.get("seed", SEED))
 
 
@@ -200,8 +214,12 @@ def check(folder: Path, result: Path, device: str) -> int:
             if digest(raw) != case["inputs"][name]:
                 failures.append(_failure(case, -1, f"input {name} was made with other bytes"))
         for row in rows:
-            done = run(row, call, number % 2)
             counts["runs"] += 1
+            try:
+                done = run(row, call, number % 2)
+            except ExecutionError as e:
+                failures.append(_failure(case, row.schedule_number, str(e)))
+                continue
             wrong = [name for name, raw in done.outputs.items() if digest(raw) != case["outputs"][name]]
             wrong += [*done.damage, *done.findings]
             if wrong:
@@ -231,6 +249,7 @@ def check(folder: Path, result: Path, device: str) -> int:
 def rows_of(packed: list[PackedKernel], case: Mapping[str, Any]) -> list[PackedKernel]:
     mine = (row for row in packed if row.kernel == case["kernel"])
     same = [row for row in mine if all(case["sizes"].get(name) == n for name, n in row.statics.items())]
+    same = [row for row in same if row.abi.variant == fitting_variant(row.abi, case["sizes"])]
     return same[: case["schedules"]]
 
 
