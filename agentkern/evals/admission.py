@@ -22,6 +22,7 @@ from agentkern.evals.records import CORRECT
 from agentkern.evals.results import Admission, AdmitResult, Rejected
 from agentkern.evals.task import suite_digest
 from agentkern.evals.task_model import Task
+from agentkern.runtime.programs import OUR_ERRORS
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import BuildError, ExecutionError, RunOptions
@@ -147,6 +148,10 @@ def _first_rejected(task: Task, bench: Bench, solution: InterpreterCandidate, te
                 continue
         except (BuildError, ExecutionError) as e:
             reason = f"does not run: {e}"[:_REASON_LENGTH]
+            continue
+        except OUR_ERRORS as e:
+            # no fault of the task's: what is wrong with us stands in the record
+            reason = f"an error of ours, {type(e).__name__}: {wrong.what}"[:_REASON_LENGTH]
             continue
         judgement = judge(task, candidate, "quick", SEED, bench)
         if judgement.verdict in CORRECT:
