@@ -9,7 +9,7 @@ from typing import Literal
 from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.records import Layout, records_of
-from agentkern.compiler.ir.types import Access, TensorType, TileType
+from agentkern.compiler.ir.types import Access, TensorType, TileType, entry_names
 from agentkern.compiler.ir.views import granules_of
 from agentkern.dsl.dtypes import DType
 
@@ -52,8 +52,10 @@ def params_of(kernel: Kernel) -> tuple[TensorParam | ScalarParam, ...]:
     for value in kernel.params:
         name, type_ = value.name or "argument", value.type
         if isinstance(type_, TensorType):
-            layout = (type_.strides, type_.aligned, granules.get(name, 1))
-            found.append(TensorParam(name, type_.dtype, type_.shape, type_.access, records.get(name), *layout))
+            one = type_.entry
+            layout = (one.strides, one.aligned, granules.get(name, 1))
+            for entry in entry_names(name, type_):
+                found.append(TensorParam(entry, one.dtype, one.shape, one.access, records.get(entry), *layout))
         elif isinstance(type_, TileType):
             default = defaults.get(name)
             assert default is None or isinstance(default, int | float)
@@ -93,16 +95,23 @@ class Argument:
 
     `pointer`: the tensor `name`'s first element. `size`: the size `name`, i64. `stride`: elements between neighbours
     of `axis` of tensor `name`, i64. `scalar`: the parameter `name`. `tensor_map`: the copy engine's map of `tensor`, in
-    boxes of `box` elements (row-major), `swizzle` bytes.
+    boxes of `box` elements (row-major), `swizzle` bytes. `table`: the first elements of the tensors `entries`, one
+    pointer behind the other. `stride_table`: the `axis` strides of each of them, likewise.
     """
 
-    kind: Literal["pointer", "size", "stride", "scalar", "tensor_map"]
+    kind: Literal["pointer", "size", "stride", "scalar", "tensor_map", "table", "stride_table"]
     name: str
     dtype: DType
     axis: int = 0
     tensor: str = ""
     box: tuple[int, ...] = ()
     swizzle: int = 0
+    entries: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """The 64-bit words of a table; one where it would have none, since no parameter is empty."""
+        return max(len(self.entries) * (self.axis if self.kind == "stride_table" else 1), 1)
 
 
 @dataclass(frozen=True, slots=True)

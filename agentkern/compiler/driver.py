@@ -226,7 +226,7 @@ def _too_much_shared(abi: KernelAbi | None, request: CompileRequest) -> Diagnost
 def _too_many_arguments(abi: KernelAbi | None, request: CompileRequest) -> Diagnostic | None:
     """The diagnostic of launches with more arguments than a GPU takes."""
     arguments = abi.launches[0].arguments if abi is not None and abi.launches else ()
-    needed = sum(TENSOR_MAP_BYTES if argument.kind == "tensor_map" else 8 for argument in arguments)
+    needed = sum(TENSOR_MAP_BYTES if argument.kind == "tensor_map" else 8 * argument.words for argument in arguments)
     if needed <= ARGUMENT_BYTES:
         return None
     what = f"{needed} bytes of launch arguments, of which there are at most {ARGUMENT_BYTES},"

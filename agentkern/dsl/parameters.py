@@ -96,7 +96,10 @@ class InOut:
 
 
 class List:
-    """L tensors of one type, each with memory of its own: `pre: ak.List[ak.In[ak.f32, T, 4], L]`; `pre[n]` is one."""
+    """L tensors of one type, each with memory of its own: `pre: ak.List[ak.In[ak.f32, T, 4], L]`; `pre[n]` is one.
+
+    `n` is a compile-time integer, or a scalar of the whole block, as the variable of `ak.each(L)`.
+    """
 
     def __class_getitem__(cls, items: tuple[TensorAnnotation, object]) -> ListAnnotation:
         tensor, count = items

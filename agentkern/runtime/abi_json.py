@@ -92,7 +92,14 @@ def _read_record_layout(text: str | None) -> Layout | None:
 
 def _read_launch(data: dict[str, Any]) -> Launch:
     arguments = tuple(
-        Argument(**dict(argument, dtype=DTYPES[argument["dtype"]], box=tuple(argument["box"])))
+        Argument(
+            **dict(
+                argument,
+                dtype=DTYPES[argument["dtype"]],
+                box=tuple(argument["box"]),
+                entries=tuple(argument["entries"]),
+            )
+        )
         for argument in data["arguments"]
     )
     read: dict[str, Any] = {"blocks": _read_extent(data["blocks"]), "arguments": arguments}

@@ -100,6 +100,8 @@ def _width(argument: Argument) -> int:
     """Bytes of a parameter."""
     if argument.kind == "scalar":
         return argument.dtype.nbytes
+    if argument.kind in ("table", "stride_table"):
+        return 8 * argument.words
     return MAP_BYTES if argument.kind == "tensor_map" else 8
 
 

@@ -50,9 +50,11 @@ def _launch(started: Driver, function: Any, launch: dict[str, Any], addresses: l
 
 
 def _argument(started: Driver, argument: bytes | dict[str, Any], addresses: list[int]) -> bytes:
-    """An argument's bytes: as they are, an address, or the map of the tensor at it."""
+    """An argument's bytes: as they are, an address, a table of these, or the map of the tensor at it."""
     if isinstance(argument, bytes):
         return argument
+    if "table" in argument:
+        return b"".join(_argument(started, entry, addresses) for entry in argument["table"])
     address = addresses[argument["image"]] + argument["offset"]
     if "map" not in argument:
         return address_bytes(address)

@@ -139,6 +139,13 @@ def _plain_launch(
                         "swizzle": argument.swizzle,
                     },
                 }
+            case "table":
+                entries = [{"image": names.index(name), "offset": images[name].offset} for name in argument.entries]
+                return {"table": entries or [bytes(8)]}
+            case "stride_table":
+                arrays = [images[name].array for name in argument.entries]
+                strides = [s // array.itemsize for array in arrays for s in array.strides] or [0]
+                return b"".join(map(count_bytes, strides))
 
     return {
         "function": launch.function,

@@ -68,5 +68,11 @@ def _bytes_of(argument: Argument, call: BoundCall) -> bytes:
             strides = tuple(stride * argument.dtype.nbytes for stride in view.strides)
             map_ = TensorMap(argument.dtype, view.shape, strides, argument.box, argument.swizzle)
             return map_.driver_words(view.pointer, driver())
+        case "table":
+            pointers = [call.tensor(name).view.pointer for name in argument.entries] or [0]
+            return b"".join(map(address_bytes, pointers))
+        case "stride_table":
+            strides = [stride for name in argument.entries for stride in call.tensor(name).view.strides] or [0]
+            return b"".join(map(count_bytes, strides))
         case _:
             assert_never(argument.kind)

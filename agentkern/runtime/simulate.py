@@ -16,6 +16,7 @@ from agentkern.runtime.simulator import (
     SimulatorModule,
     SimulatorOptions,
     SimulatorReport,
+    TableArgument,
     TensorMapArgument,
 )
 from agentkern.runtime.tensor_map import TensorMap
@@ -60,7 +61,7 @@ def _run(
         if isinstance(param, TensorParam)
     }
 
-    def value(argument: Argument) -> Buffer | TensorMapArgument | int | float:
+    def value(argument: Argument) -> Buffer | TensorMapArgument | TableArgument | int | float:
         if argument.kind == "pointer":
             return buffers[argument.name]
         if argument.kind == "size":
@@ -72,6 +73,11 @@ def _run(
             array = tensors[argument.tensor]
             map_ = TensorMap(argument.dtype, array.shape, array.strides, argument.box, argument.swizzle)
             return TensorMapArgument(buffers[argument.tensor], map_.simulator_words)
+        if argument.kind == "table":
+            return TableArgument(buffers=tuple(buffers[name] for name in argument.entries))
+        if argument.kind == "stride_table":
+            arrays = [tensors[name] for name in argument.entries]
+            return TableArgument(numbers=tuple(s // array.itemsize for array in arrays for s in array.strides))
         scalar = scalars[argument.name]
         if argument.dtype.is_float and argument.dtype.bits <= 16:
             return int.from_bytes(bind_scalar(argument.name, argument.dtype, scalar).data, "little")

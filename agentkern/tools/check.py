@@ -86,7 +86,10 @@ def signature_text(kernel: Kernel) -> str:
     lists = {name: listed for listed in lists_of(kernel) for name in listed.entries}
     for param in kernel.params:
         listed = lists.get(param.name or "")
-        if isinstance(param.type, TensorType) and listed is not None:
+        if isinstance(param.type, TensorType) and param.type.table:
+            text = _tensor_text(param.type.entry, records.get(f"{param.name}[0]"))
+            params.append(f"{param.name}: List[{text}, {param.type.count}]")
+        elif isinstance(param.type, TensorType) and listed is not None:
             if param.name == listed.entries[0]:
                 text = _tensor_text(param.type, records.get(listed.entries[0]))
                 params.append(f"{listed.name}: List[{text}, {listed.count}]")

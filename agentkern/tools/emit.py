@@ -106,7 +106,8 @@ def _abi_json(abi: KernelAbi) -> dict[str, object]:
                 "shared_bytes": launch.shared_bytes,
                 "arguments": [
                     {"kind": argument.kind, "name": argument.name, "dtype": argument.dtype.name}
-                    | ({"axis": argument.axis} if argument.kind == "stride" else {})
+                    | ({"axis": argument.axis} if argument.kind in ("stride", "stride_table") else {})
+                    | ({"entries": list(argument.entries)} if argument.entries else {})
                     for argument in launch.arguments
                 ],
             }

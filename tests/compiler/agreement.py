@@ -6,14 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from agentkern.compiler.abi import ScalarParam, TensorParam
+from agentkern.compiler.abi import ScalarParam, TensorParam, params_of
 from agentkern.compiler.analysis.promises import promises_of
 from agentkern.compiler.driver import CompileRequest, CompileResult, compile_kernel, schedules
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.interpreter import interpret
-from agentkern.compiler.ir.records import records_of
-from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import SimulatorOptions, build
@@ -48,17 +46,16 @@ def built(request: CompileRequest, sizes: Mapping[str, int]) -> CompileResult:
 def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int = 7) -> dict[str, np.ndarray]:
     """Seeded inputs and poisoned outputs, in raw storage."""
     found: dict[str, np.ndarray] = {}
-    for value in kernel.params:
-        if not isinstance(value.type, TensorType):
+    for given in params_of(kernel):
+        if not isinstance(given, TensorParam):
             continue
-        shape = tuple(dims.evaluate(extent, sizes) for extent in value.type.shape)
-        record = records_of(kernel).get(value.name or "")
-        param = TensorParam(value.name or "", value.type.dtype, shape, value.type.access, record)
+        shape = tuple(dims.evaluate(extent, sizes) for extent in given.shape)
+        param = TensorParam(given.name, given.dtype, shape, given.access, given.record)
         array = generate_for(kind, param, shape, seed)
-        if value.type.access in ("out", "scratch"):
+        if given.access in ("out", "scratch"):
             array = array.copy()
             array.view(np.uint8)[...] = POISON
-        found[value.name or ""] = array
+        found[given.name] = array
     return keep_promises(promises_of(kernel), found, sizes)
 
 

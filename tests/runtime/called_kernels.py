@@ -119,3 +119,16 @@ def checked(rows: ak.In[ak.i32, T], x: ak.In[ak.f32, H], out: ak.Out[ak.f32, T])
         row = rows[t]
         ak.require((row >= 0) & (row < H), "every row is one of x")
         out[t] = x[row]
+
+
+@ak.kernel
+def chosen(
+    which: ak.In[ak.i32, T].values(0, H),
+    tables: ak.List[ak.In[ak.f32, T, 3], H],
+    kept: ak.List[ak.InOut[ak.f32, T], H],
+    sums: ak.List[ak.Out[ak.f32, T], H],
+):
+    for t in ak.grid(ak.each(T)):
+        kept[which[t]][t] += ak.sum(tables[which[t]][t, :], axis=0)
+    for i, t in ak.grid(ak.each(H), T):
+        sums[i][t] = kept[i][t]

@@ -62,3 +62,20 @@ def test_more_blocks_than_a_grid_can_have_are_refused():
         blocks_of(launch, {"T": 2**31})
     assert refused.value.code == "AK714"
     assert "2147483648 blocks" in refused.value.message
+
+
+def test_a_list_is_packed_as_a_table_of_pointers_or_strides():
+    entries = ("xs[0]", "xs[1]")
+    sig = signature(*(tensor(name, "f32", "T, H") for name in entries))
+    arguments = (
+        Argument("table", "xs", DTYPES["f32"], entries=entries),
+        Argument("stride_table", "xs", I64, axis=2, entries=entries),
+        Argument("table", "none", DTYPES["f32"]),
+    )
+    launches = (Launch("k", 1, 32, 0, arguments),)
+    kernel = KernelAbi("k", sig.params, sig.sizes, (), launches, Variant(strided=entries))
+    tensors = (torch.zeros(5, 10)[:, :8], torch.zeros(5, 9)[:, :8])
+    (packed,) = pack_launches(kernel, bind_call(signature_of(kernel), tensors, {}))
+    words = [[int.from_bytes(data[k : k + 8], "little") for k in range(0, len(data), 8)] for data in packed.arguments]
+    assert words == [[x.data_ptr() for x in tensors], [10, 1, 9, 1], [0]]
+    assert [argument.words for argument in arguments] == [2, 4, 1]

@@ -6,7 +6,7 @@ import torch
 
 import agentkern as ak
 from agentkern.runtime.call_errors import CallError
-from tests.runtime.called_kernels import layers
+from tests.runtime.called_kernels import chosen, layers
 
 pytestmark = pytest.mark.toolchain
 X = torch.tensor([1.0, -2.0, 0.5])
@@ -101,3 +101,24 @@ def test_a_list_that_is_left_out_is_missing_by_its_name():
         layers(X, bias=1.0, H=2)
     with pytest.raises(CallError, match=r"argument `scales\[1\]` is missing"):
         layers(X, bias=1.0, H=2, **{"scales[0]": SCALES[0]})
+
+
+@pytest.mark.parametrize("gaps", [(0, 0), (0, 2), (1, 3)])
+def test_tensors_that_a_run_time_number_picks_have_strides_of_their_own(gaps: tuple[int, int]):
+    tables = [torch.arange(4.0 * (3 + gap)).reshape(4, 3 + gap)[:, :3] * (k + 1) for k, gap in enumerate(gaps)]
+    kept = [torch.full((4,), float(k)) for k in range(2)]
+    which = torch.tensor([0, 1, 1, 0], dtype=torch.int32)
+    want = [k + torch.where(which == k, tables[k].sum(dim=1), torch.zeros(4)) for k in range(2)]
+    sums = chosen(which, tables, kept)
+    assert [torch.equal(a, b) for a, b in zip(sums, want, strict=True)] == [True, True]
+    assert [torch.equal(a, b) for a, b in zip(kept, want, strict=True)] == [True, True]
+
+
+def test_a_written_tensor_of_a_picked_list_is_no_other_argument():
+    one, which = torch.zeros(4), torch.zeros(4, dtype=torch.int32)
+    tables = [torch.ones(4, 3)] * 2
+    assert torch.equal(chosen(which, tables, [one, torch.zeros(4)])[0], torch.full((4,), 3.0))
+    with pytest.raises(CallError, match="AK709"):
+        chosen(which, tables, [one, one])
+    with pytest.raises(CallError, match="AK709"):
+        chosen(which, tables, [one, torch.zeros(4)], [one, torch.zeros(4)])

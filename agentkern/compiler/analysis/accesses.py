@@ -9,6 +9,7 @@ from typing import Literal
 from agentkern.compiler.analysis.blocks import at_name, label, ordinal_name
 from agentkern.compiler.analysis.element_forms import ALWAYS, Condition, ElementForms
 from agentkern.compiler.analysis.index_forms import Form, IndexForms, Required, parameter_forms
+from agentkern.compiler.analysis.promised_conditions import with_promises
 from agentkern.compiler.analysis.ragged import ragged_axes
 from agentkern.compiler.analysis.requirements import assume, forget, required_by, with_required
 from agentkern.compiler.ir import dims
@@ -79,16 +80,23 @@ class Access:
         assert isinstance(self.tensor.type, TensorType)
         return viewed(self.tensor.type, self.view)
 
+    def picks(self, axis: int) -> bool:
+        """Whether an axis counts the tensors of a table."""
+        return axis == 0 and isinstance(self.tensor.type, TensorType) and self.tensor.type.table
+
     @property
     def name(self) -> str:
         """The tensor, or its view, as the kernel spells it."""
         assert isinstance(self.tensor.type, TensorType)
-        return spelled_view(self.tensor.name or "", self.tensor.type, self.view)
+        name = self.tensor.name or ""
+        picked = f"{name}[{self.axes[0].text}]" if self.picks(0) else name
+        return spelled_view(picked, self.tensor.type, self.view)
 
     @property
     def text(self) -> str:
         """The access as the kernel spells it."""
-        return f"{self.name}[{', '.join(axis.text for axis in self.axes)}]"
+        axes = self.axes[1:] if self.picks(0) else self.axes
+        return f"{self.name}[{', '.join(axis.text for axis in axes)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +239,7 @@ def _framed(op: Op, entries: tuple[Entry, ...], forms: IndexForms) -> _Framed:
     plain = _plain_names(
         entries, tile.rank, [*filter(None, elements), *condition.nonnegative, *condition.nonzero], forms
     )
-    condition = _with_promises(condition.renamed(lambda form: dims.substitute(form, plain)), elements, forms)
+    condition = with_promises(condition.renamed(lambda form: dims.substitute(form, plain)), elements, forms)
     indices = tuple(dims.substitute(form, plain) if form is not None else None for form in elements)
     return _Framed(tuple(elements), indices, condition)
 
@@ -250,26 +258,6 @@ def _plain_names(entries: Sequence[Entry], rank: int, used: Sequence[Form], form
         for name in own[:1] or mine[:1]:
             found[name] = dims.symbol(at_name(block))
     return found
-
-
-def _with_promises(condition: Condition, elements: Sequence[Form | None], forms: IndexForms) -> Condition:
-    """The condition, and what tensors promise of their elements once it excludes the ignored value."""
-    more: list[Form] = []
-    known = forms.facts.assuming(condition.nonnegative)
-    used = {name for form in elements if form is not None for name in dims.symbols(form)}
-    for name in sorted(used):
-        more += [one.form for one in forms.required_of(name) if not one.nonzero]
-    for name in sorted(used.intersection(forms.origins)):
-        promise = forms.promise_of(forms.origins[name])
-        if promise is None or promise.ignore is None or promise.low is None or promise.high is None:
-            continue
-        gap = dims.add(dims.symbol(name), -promise.ignore)
-        excluded = gap in condition.nonzero or dims.mul(gap, -1) in condition.nonzero
-        if excluded or known.at_most(1, gap) or known.at_most(gap, -1):
-            value = dims.symbol(name)
-            more += [dims.add(value, dims.mul(promise.low, -1))]
-            more += [dims.add(dims.add(promise.high, -1), dims.mul(value, -1))]
-    return Condition((*condition.nonnegative, *more), condition.nonzero, condition.complete)
 
 
 class _Collector:
@@ -349,7 +337,7 @@ class _Collector:
         if self.condition is ALWAYS:
             return access
         indices = [index.low for index in access.axes if index.kind == "scalar"]
-        condition = _with_promises(access.condition.also(self.condition), indices, self.forms)
+        condition = with_promises(access.condition.also(self.condition), indices, self.forms)
         return replace(access, condition=condition, choices=self.choices)
 
     def scope(self, grid: Op | None, blocks: tuple[BlockType, ...]) -> Scope:

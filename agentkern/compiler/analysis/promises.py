@@ -14,6 +14,7 @@ from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.dims import Dim
+from agentkern.compiler.ir.types import TensorType, entry_names
 
 Form = int | Dim
 
@@ -75,8 +76,19 @@ def promises_in(rows: Iterable[tuple[Any, ...]]) -> dict[str, Promise]:
 def lasting_promises(kernel: Kernel) -> dict[str, Promise]:
     """The promises that hold throughout: what the kernel itself writes to a tensor keeps none about its values."""
     written = {op.operands[0].name for op in walk(kernel.body) if "writes" in op.spec.traits}
-    found = promises_of(kernel)
+    found = {**promises_of(kernel), **_of_tables(kernel)}
     return {name: Promise(partial=p.partial) if name in written else p for name, p in found.items()}
+
+
+def _of_tables(kernel: Kernel) -> dict[str, Promise]:
+    """What every tensor of a table promises of each of its values: distinct ones are so within one tensor only."""
+    given, found = promises_of(kernel), dict[str, Promise]()
+    for value in kernel.params:
+        if isinstance(value.type, TensorType) and value.type.table and value.type.count:
+            one = given.get(entry_names(value.name or "", value.type)[0])
+            if one is not None:
+                found[value.name or ""] = replace(one, distinct=False, ignore_same=None, end=None)
+    return found
 
 
 def without_promises(kernel: Kernel) -> Kernel:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from agentkern.compiler.abi import Argument
 from agentkern.compiler.codegen.c_types import scalar_type, storage_type
 from agentkern.compiler.codegen.cuda_async import map_name
-from agentkern.compiler.codegen.function_printer import FunctionPrinter, argument_name, is_input
+from agentkern.compiler.codegen.function_printer import FunctionPrinter
+from agentkern.compiler.codegen.picks import argument_name, is_input
 from agentkern.compiler.codegen.prelude import find_function, prelude_functions
 from agentkern.compiler.ir.core import Kernel, Op, walk
 from agentkern.compiler.ir.gpu_types import TensorMap
 from agentkern.compiler.ir.nondeterminism import is_nondeterministic
-from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.types import TensorType, TileType, entry_names
 from agentkern.dsl.dtypes import DTYPES
 
 
@@ -34,7 +35,9 @@ def kernel_arguments(kernel: Kernel, strided: Sequence[str]) -> tuple[Argument, 
     found: list[Argument] = []
     for value in kernel.params:
         name, type_ = value.name or "argument", value.type
-        if isinstance(type_, TensorType):
+        if isinstance(type_, TensorType) and type_.table:
+            found.append(Argument("table", name, type_.dtype, entries=entry_names(name, type_)))
+        elif isinstance(type_, TensorType):
             found.append(Argument("pointer", name, type_.dtype))
         else:
             assert isinstance(type_, TileType)
@@ -42,7 +45,12 @@ def kernel_arguments(kernel: Kernel, strided: Sequence[str]) -> tuple[Argument, 
     i64 = DTYPES["i64"]
     found += [Argument("size", size.name, i64) for size in kernel.sizes]
     for value in kernel.params:
-        if value.name is not None and value.name in strided and isinstance(value.type, TensorType):
+        if value.name is None or not isinstance(value.type, TensorType):
+            continue
+        entries = entry_names(value.name, value.type)
+        if value.type.table and set(entries) & set(strided):
+            found.append(Argument("stride_table", value.name, i64, value.type.rank - 1, entries=entries))
+        elif value.name in strided:
             found += [Argument("stride", value.name, i64, axis) for axis in range(value.type.rank)]
     return (*found, *_tensor_maps(kernel))
 
@@ -64,11 +72,15 @@ def _parameter(argument: Argument, f: FunctionPrinter, kernel: Kernel) -> str:
     if argument.kind in ("size", "stride"):
         suffix = f".stride{argument.axis}" if argument.kind == "stride" else ""
         return f"long long {argument_name(argument.name + suffix)}"
+    if argument.kind == "stride_table":
+        return f"const __grid_constant__ AkTable<{argument.words}> {argument_name(argument.name + '.strides')}"
     if argument.kind == "tensor_map":
         return f"const __grid_constant__ AkTensorMap {argument.name}"
     value = next(v for v in kernel.params if v.name == argument.name)
     if argument.kind == "scalar":
         return f"{scalar_type(argument.dtype)} {f.names[value]}"
+    if argument.kind == "table":
+        return f"const __grid_constant__ AkTable<{argument.words}> {f.names[value]}"
     const = "const " if is_input(value) else ""
     return f"{const}{storage_type(argument.dtype)}* {f.names[value]}"
 
@@ -77,6 +89,8 @@ def _function(kernel: Kernel, op: Op, arch: int, source: Sequence[str], strided:
     f = FunctionPrinter(kernel, arch, source)
     arguments = kernel_arguments(kernel, strided)
     f.taken.update(argument_name(a.name) for a in arguments if a.kind in ("size", "stride"))
+    f.taken.update(argument_name(f"{a.name}.strides") for a in arguments if a.kind == "stride_table")
+    f.functions.update("AkTable" for a in arguments if a.kind in ("table", "stride_table"))
     f.count_uses(op.regions[0].ops)
     parameters = ", ".join(_parameter(a, f, kernel) for a in arguments)
     f.indent = 0

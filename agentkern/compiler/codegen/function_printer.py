@@ -15,6 +15,7 @@ from agentkern.compiler.codegen.c_types import (
     storage_type,
 )
 from agentkern.compiler.codegen.cuda_async import ASYNC_PRINTERS
+from agentkern.compiler.codegen.picks import PICK_PRINTERS, argument_name, is_input
 from agentkern.compiler.codegen.prelude import PreludeFunction
 from agentkern.compiler.codegen.updates import update_function
 from agentkern.compiler.codegen.usual_forms import print_usual
@@ -211,12 +212,6 @@ def _size_argument(f: FunctionPrinter, op: Op) -> None:
     f.inlined[op.result] = argument_name(str(op.attrs["argument"]))
 
 
-def argument_name(name: str) -> str:
-    """The parameter that carries a size (`T`) or a stride (`x.stride0`)."""
-    clean = re.sub(r"\W", "_", name)
-    return f"{clean}_" if clean in RESERVED else clean
-
-
 def _registers(f: FunctionPrinter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, RegisterArray)
@@ -305,11 +300,6 @@ def _advance(f: FunctionPrinter, op: Op) -> None:
     f.line(f"{c_type} {name} = {f'({c_type})' if is_cast else ''}{f.spell(op.operands[0])}{moved};", op)
 
 
-def is_input(value: Value) -> bool:
-    """Whether a value is a tensor that is only read."""
-    return isinstance(value.type, TensorType) and value.type.access == "in"
-
-
 def _for(f: FunctionPrinter, op: Op) -> None:
     counter = op.regions[0].args[0]
     name = f.names[counter] = f.fresh(counter.name or "i")
@@ -382,7 +372,7 @@ def _note(f: FunctionPrinter, op: Op) -> None:
 
 
 _PRINTERS: Mapping[str, Callable[[FunctionPrinter, Op], None]] = {
-    **ASYNC_PRINTERS,
+    **ASYNC_PRINTERS, **PICK_PRINTERS,
     "constant": _constant, "thread": _thread, "block": _block, "size_argument": _size_argument,
     "registers": _registers, "set": _set, "load_vector": _load_vector, "store_vector": _store_vector,
     "update": _store_vector, "trap": _trap,

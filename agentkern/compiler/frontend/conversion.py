@@ -125,7 +125,7 @@ def operand(lw: Lowering, value: FrontValue, node: ast.expr, operation: str) -> 
             lw.fail("AK405", node, block=value.name, fixes=fixes, hint=hint)
         case Tensor():
             colons = ", ".join([":"] * value.type.rank) or "()"
-            instead = f"{lw.source.exact(node) if value.view else value.name}[{colons}]"
+            instead = f"{lw.source.exact(node) if value.view or value.entry else value.name}[{colons}]"
             fixes = (lw.source.replace(node, instead, "read the whole tensor"),)
             lw.fail("AK217", node, name=value.name, instead=instead, fixes=fixes)
         case Number() | Extent() | Tile():

@@ -56,14 +56,23 @@ def lower_source(
     source, tree, diagnostics = parse_source(text, path)
     if tree is None:
         return FrontendResult(None, diagnostics, ())
-    lw = Lowering(source, expressions.HANDLERS, statements.HANDLERS)
-    lw.dim_values = dict(dims or {})
+    tables: frozenset[str] = frozenset()
+    while True:
+        lw = Lowering(source, expressions.HANDLERS, statements.HANDLERS)
+        lw.dim_values, lw.tables = dict(dims or {}), tables
+        result = _guarded(lw, tree, kernel, settings or {})
+        if lw.picked <= tables:
+            return result
+        tables |= lw.picked  # once more, now that these lists are known to be picked from at run time
+
+
+def _guarded(lw: Lowering, tree: ast.Module, kernel: str | None, settings: Mapping[str, Scalar]) -> FrontendResult:
     try:
-        return _lower(lw, tree, kernel, settings or {})
+        return _lower(lw, tree, kernel, settings)
     except TooLarge:
-        found = error("AK605", Span(path), limit=MAX_OPERATIONS)
+        found = error("AK605", Span(lw.source.path), limit=MAX_OPERATIONS)
     except RecursionError:
-        found = error("AK104", Span(path), depth="too many levels", limit=MAX_DEPTH)
+        found = error("AK104", Span(lw.source.path), depth="too many levels", limit=MAX_DEPTH)
     return FrontendResult(None, in_source_order((*lw.diagnostics, found)), ())
 
 

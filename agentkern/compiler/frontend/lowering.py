@@ -126,6 +126,9 @@ class Lowering:
         self.annotations: dict[str, ast.expr] = {}
         self.promises: tuple[tuple[object, ...], ...] = ()
         self.optional: tuple[str, ...] = ()
+        # Lists that a run-time number picks from: those that are known, and those that the body turns out to have.
+        self.tables: frozenset[str] = frozenset()
+        self.picked: set[str] = set()
         self.assigned: str | None = None
         self.n_grids = 0
         self.n_ops = 0

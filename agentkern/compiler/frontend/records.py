@@ -20,7 +20,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Region, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.records import Field, Record, is_aligned
-from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.ir.views import Step, View, strided
 from agentkern.dsl.dtypes import DTYPES, DType
 
@@ -74,8 +74,7 @@ class Part:
     @property
     def typed(self) -> Tensor | None:
         """The field as a tensor of its dtype; None where it does not lie so."""
-        dtype, base = self.field.item, self.records.tensor.value.type
-        assert isinstance(base, TensorType)
+        dtype, base = self.field.item, self.records.tensor.base
         assert isinstance(dtype, DType)
         place = strided(base, self.view)
         bounds = (place.offset, *place.strides[:-1], self.records.record.nbytes)

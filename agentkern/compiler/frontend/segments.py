@@ -59,6 +59,9 @@ def _segments(lw: Lowering, node: ast.Call) -> Ragged:
     if not isinstance(found, Tensor):
         lw.fail("AK411", node.args[0], what=describe(found))
     type_, what = found.type, f"`{found.name}`"
+    if found.entry is not None:
+        what = f"`{lw.source.text_of(node.args[0])}`, of a list that a run-time number picks from,"
+        lw.fail("AK411", node.args[0], what=what, hint="give the offsets as a parameter of their own")
     if type_.access != "in":
         lw.fail("AK411", node.args[0], what=f"{what}, which is no `ak.In`")
     if found.view:

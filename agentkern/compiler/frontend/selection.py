@@ -58,6 +58,9 @@ def select(lw: Lowering, tensor: Tensor, found: list[Entry]) -> Selection:
     types = tuple(value.type for value in operands)
     shape = _extents(subscript_shape(tensor.type, tuple(index), types))
     stored = _extents(subscript_shape(tensor.type, tuple(text for text in index if text != "+"), types))
+    if tensor.entry is not None:  # the table's own subscript comes first
+        index = ["$0", *(f"{text[0]}{int(text[1:]) + 1}" if text[0] in "$@" else text for text in index)]
+        operands = [tensor.entry, *operands]
     return Selection(tuple(found), tuple(index), tuple(operands), indices, _axes(found, indices), shape, stored)
 
 

@@ -28,7 +28,7 @@ from agentkern.compiler.frontend.values import (
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.records import layout_of, record_row
-from agentkern.compiler.ir.types import Access, TileType
+from agentkern.compiler.ir.types import Access, TensorType, TileType, entry_names
 from agentkern.dsl.dtypes import DType
 
 Scalar = int | float | bool
@@ -54,6 +54,12 @@ class Signature:
     optional: list[str] = field(default_factory=list)
     names: dict[str, FrontValue] = field(default_factory=dict)
     promises: list[Row] = field(default_factory=list[Row])
+
+    @property
+    def n_arguments(self) -> int:
+        """The parameters so far, as a caller counts them."""
+        types = [(value.name or "", value.type) for value in self.params]
+        return sum(len(entry_names(name, type_)) if isinstance(type_, TensorType) else 1 for name, type_ in types)
 
 
 def read_signature(lw: Lowering, node: ast.FunctionDef, settings: Mapping[str, Scalar]) -> Signature:
@@ -159,12 +165,13 @@ def _in_memory(
     """A tensor or a list of tensors. Errors: AK203, AK213, AK215."""
     found = tensor_parameter(lw, node, argument.arg, annotation, promises)
     if isinstance(found.value, TensorList):
-        row = (argument.arg, len(signature.params), found.value.extent, found.access)
+        row = (argument.arg, signature.n_arguments, found.value.extent, found.access)
         signature.lists.append(row)
     signature.names[argument.arg] = found.value
-    signature.params += [tensor.value for tensor in found.params]
+    held = found.params if found.table is None else (found.table,)
+    signature.params += [tensor.value for tensor in held]
     if not isinstance(found.value, TensorList) or isinstance(found.value.extent, int):
-        written = [tensor for tensor in found.params if tensor.type.access != "in"]
+        written = [tensor for tensor in held if tensor.type.access != "in"]
         signature.outputs.update({tensor.name: (argument, tensor.type.access) for tensor in written})
     signature.promises += [promise_row(lw, tensor, call) for tensor in found.params for call in found.promises]
     if found.record is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentkern.compiler.frontend.lowering import Lowering
-from agentkern.compiler.frontend.values import FrontValue, Tile, Tuple
+from agentkern.compiler.frontend.values import FrontValue, Records, Tensor, Tile, Tuple
 from agentkern.compiler.ir.core import Op, Region, Value
 from agentkern.compiler.ir.tile_ops import TILE_OPS
 
@@ -13,6 +14,12 @@ from agentkern.compiler.ir.tile_ops import TILE_OPS
 def _remapped(value: FrontValue, clones: dict[int, Value]) -> FrontValue:
     if isinstance(value, Tile) and id(value.value) in clones:
         return Tile(clones[id(value.value)], value.weak)
+    if isinstance(value, Tensor) and id(value.entry) in clones:
+        return replace(value, entry=clones[id(value.entry)])
+    if isinstance(value, Records):
+        tensor = _remapped(value.tensor, clones)
+        assert isinstance(tensor, Tensor)
+        return value if tensor is value.tensor else Records(tensor, value.record)
     if isinstance(value, Tuple):
         return Tuple(tuple(_remapped(item, clones) for item in value.items))
     return value

@@ -125,7 +125,8 @@ def _note_mentioned(lw: Lowering, node: ast.AST) -> None:
     values = [lw.lookup(child.id) for child in ast.walk(node) if isinstance(child, ast.Name)]
     if lw.grid is not None:
         lw.grid.writes.update(value.name for value in values if isinstance(value, Tensor | Records))
-        lw.grid.writes.update(item.name for value in values if isinstance(value, TensorList) for item in value.items)
+        lists = [value for value in values if isinstance(value, TensorList)]
+        lw.grid.writes.update(item.name for value in lists for item in (value, *value.items))
 
 
 def _assign(lw: Lowering, node: ast.stmt) -> None:

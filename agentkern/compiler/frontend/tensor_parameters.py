@@ -43,7 +43,8 @@ MAX_LIST = 1024
 class TensorParameter:
     """What a parameter gives: its value, the tensors that a build has for it, and their promises as they are written.
 
-    A list whose length is open stands in `params` as its first tensor.
+    A list whose length is open stands in `params` as its first tensor. `table` holds the tensors of a list that a
+    run-time number picks from.
     """
 
     value: Tensor | Records | TensorList
@@ -51,6 +52,7 @@ class TensorParameter:
     promises: tuple[ast.Call, ...]
     access: Access
     record: Record | None = None
+    table: Tensor | None = None
 
 
 def tensor_parameter(
@@ -79,7 +81,17 @@ def tensor_parameter(
     n_shown = count if isinstance(count, int) else 1
     shown = tuple(Tensor(Value(type_, entry), entry) for entry in (f"{name}[{k}]" for k in range(n_shown)))
     items = tuple(_named(tensor, record) for tensor in shown) if isinstance(count, int) else ()
-    return TensorParameter(TensorList(name, count, items), shown, promises, type_.access, record)
+    table = _table(lw, name, type_, count)
+    named = None if table is None else _named(table, record)
+    return TensorParameter(TensorList(name, count, items, named), shown, promises, type_.access, record, table)
+
+
+def _table(lw: Lowering, name: str, type_: TensorType, count: int | Dim) -> Tensor | None:
+    """A list as one value, where a run-time number picks from it."""
+    if name not in lw.tables or not isinstance(count, int):
+        return None
+    strides = None if type_.strides is None else (0, *type_.strides)
+    return Tensor(Value(replace(type_, shape=(count, *type_.shape), strides=strides, table=True), name), name)
 
 
 def _named(tensor: Tensor, record: Record | None) -> Tensor | Records:

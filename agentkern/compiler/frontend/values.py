@@ -15,7 +15,7 @@ from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.records import Record
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
-from agentkern.compiler.ir.views import View, viewed
+from agentkern.compiler.ir.views import View, in_table, viewed
 from agentkern.dsl.dtypes import DType
 
 
@@ -60,22 +60,33 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A parameter in global memory, or a view of one: then `view` are its steps, and `name` the parameter's still."""
+    """A parameter in global memory, or a view of one: then `view` are its steps, and `name` the parameter's still.
+
+    With `entry` it is the tensor of that number of a table: `value` is the table and `name` the list's.
+    """
 
     value: Value
     name: str
     view: View = ()
+    entry: Value | None = None
+
+    @property
+    def base(self) -> TensorType:
+        """The type of what is viewed."""
+        assert isinstance(self.value.type, TensorType)
+        return self.value.type.entry
 
     @property
     def type(self) -> TensorType:
         """The tensor's type, as the view has it."""
-        assert isinstance(self.value.type, TensorType)
-        return viewed(self.value.type, self.view)
+        return viewed(self.base, self.view)
 
     @property
     def attrs(self) -> Mapping[str, object]:
         """What an access of it carries beside its subscript."""
-        return {"view": self.view} if self.view else {}
+        assert isinstance(self.value.type, TensorType)
+        view = in_table(self.view, self.value.type.count) if self.value.type.table else self.view
+        return {"view": view} if view else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +124,15 @@ class RecordName:
 
 @dataclass(frozen=True, slots=True)
 class TensorList:
-    """A parameter of several tensors of one type; `items` is empty while their number, `extent`, is open."""
+    """A parameter of several tensors of one type; `items` is empty while their number, `extent`, is open.
+
+    With `table` a run-time number picks from them somewhere: then every pick is of this value, with its number.
+    """
 
     name: str
     extent: int | Dim
     items: tuple[Tensor | Records, ...]
+    table: Tensor | Records | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ A chain that ends in a subscript is a view and then a subscript, in a grid too: 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from agentkern.compiler.frontend.conversion import Shape
 from agentkern.compiler.frontend.entries import Entry, entries, entry_nodes
@@ -25,7 +26,6 @@ from agentkern.compiler.frontend.values import (
 )
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.ir.views import Step, View, ViewError, strided
 from agentkern.dsl.dtypes import DType
 
@@ -35,8 +35,7 @@ READ_FIRST = "read a tile and regroup that: `x[...].reshape(...)`"
 
 def with_step(lw: Lowering, tensor: Tensor, step: Step, node: Located) -> Tensor:
     """The view with one more step. Errors: AK227."""
-    base = tensor.value.type
-    assert isinstance(base, TensorType)
+    base = tensor.base
     if step == ("transpose", tuple(range(tensor.type.rank))):
         return tensor
     view: View = (*tensor.view, step)
@@ -49,7 +48,7 @@ def with_step(lw: Lowering, tensor: Tensor, step: Step, node: Located) -> Tensor
         lw.fail("AK227", node, text=lw.source.text_of(node), reason=str(e), hint_text=READ_FIRST)
     for extent in (*shape, *_extents_of(step)):
         lw.use_sizes(extent)
-    return Tensor(tensor.value, tensor.name, view)
+    return replace(tensor, view=view)
 
 
 def _extents_of(step: Step) -> list[int | Dim]:
@@ -137,11 +136,16 @@ def is_place(lw: Lowering, node: ast.expr) -> bool:
     return isinstance(node, ast.Name) or bool(_chain(lw, node))
 
 
+def _is_pick(lw: Lowering, node: ast.Subscript) -> bool:
+    """Whether a subscript picks one tensor of a list, at run time too."""
+    return isinstance(node.value, ast.Name) and isinstance(lw.lookup(node.value.id), TensorList)
+
+
 def _chain(lw: Lowering, node: ast.expr) -> list[ast.Subscript]:
     """The static subscripts of a chain of views that begins with a tensor's name; none where it is no such chain."""
     found: list[ast.Subscript] = []
     while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Subscript) and is_static(lw, node):
+        if isinstance(node, ast.Subscript) and (is_static(lw, node) or _is_pick(lw, node)):
             found.append(node)
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:

@@ -9,7 +9,7 @@ from agentkern.compiler.ir.core import Op, OpSpec, Stage, VerifyRule
 from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
 from agentkern.compiler.ir.nondeterminism import has_atomics
-from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.ir.types import TensorType, TileType
 
 GPU: frozenset[Stage] = frozenset({"gpu"})
 ZERO_FILLS = ("0", "0.0", "False")
@@ -112,6 +112,17 @@ def _pointer(op: Op) -> str | None:
     return None if isinstance(op.result.type, Pointer) else "makes what is not a pointer"
 
 
+def _picks(op: Op) -> str | None:
+    """Operands: the table, and the number of one of its tensors; `guarded` where that may lie outside."""
+    table = op.operands[0].type
+    if not isinstance(table, TensorType) or not table.table:
+        return "picks from what is no table"
+    axis = op.attrs.get("axis", 0)
+    if not isinstance(axis, int) or not 0 <= axis < max(table.rank - 1, 1):
+        return f"there is no stride {axis} of {table.entry}"
+    return (_pointer(op) if op.name == "pick" else None) or _scalar(op, 1, "the number")
+
+
 def _loop(op: Op) -> str | None:
     if len(op.regions[0].args) != 1:
         return "a loop has one counter"
@@ -162,6 +173,8 @@ _ROWS = (
     _row("update", 4, 0, _update, "combine a register with memory in one step", count=True, kind=True),
     _row("shared", 0, 1, _pointer, "an array in shared memory, `offset` bytes from its start", offset=True, count=True),
     _row("advance", 2, 1, _pointer, "a pointer moved by a 64-bit number of elements"),
+    _row("pick", 2, 1, _picks, "a pointer to the tensor of a table with a 64-bit number", guarded=False),
+    _row("pick_stride", 2, 1, _picks, "a stride of that tensor", guarded=False, axis=True),
     _row(
         "for",
         None,

@@ -22,7 +22,7 @@ from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, consta
 from agentkern.compiler.ir.interpreter_orders import Orders
 from agentkern.compiler.ir.interpreter_requirements import BrokenPromise, RequirementError, require
 from agentkern.compiler.ir.reference_formats import STORAGE, Raw
-from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.types import TensorType, TileType, entry_names
 
 __all__ = ["BrokenPromise", "InterpreterError", "RequirementError", "interpret"]
 
@@ -48,6 +48,11 @@ def interpret(
     for param in kernel.params:
         frame.values[id(param)] = _argument(param, frame, tensors, scalars)
     _run(kernel.body, frame)
+    for param in kernel.params:
+        if isinstance(param.type, TensorType) and param.type.table and param.type.access != "in":
+            names = entry_names(param.name or "", param.type)
+            for name, array in zip(names, frame.array(param), strict=True):
+                tensors[name][...] = array
 
 
 def _argument(param: Value, frame: Frame, tensors: Mapping[str, Raw], scalars: Mapping[str, int | float | bool]) -> Raw:
@@ -57,6 +62,8 @@ def _argument(param: Value, frame: Frame, tensors: Mapping[str, Raw], scalars: M
             raise InterpreterError(f"scalar `{name}` has no value")
         return constant(param.type.dtype.name, scalars[name])
     assert isinstance(param.type, TensorType)
+    if param.type.table:
+        return _table(param, param.type, frame, tensors)
     storage = np.dtype(STORAGE[param.type.dtype.name])
     shape = frame.shape(param.type.shape)
     if name not in tensors:
@@ -68,6 +75,14 @@ def _argument(param: Value, frame: Frame, tensors: Mapping[str, Raw], scalars: M
         have, want = f"{array.dtype}{list(array.shape)}", f"{storage}{list(shape)}"
         raise InterpreterError(f"tensor `{name}` is {have}, not {want}")
     return array
+
+
+def _table(param: Value, type_: TensorType, frame: Frame, tensors: Mapping[str, Raw]) -> Raw:
+    """The tensors of a table as one array: what is written goes back to each at the end."""
+    found = np.zeros(frame.shape(type_.shape), np.dtype(STORAGE[type_.dtype.name]))
+    for k, name in enumerate(entry_names(param.name or "", type_)):
+        found[k] = _argument(Value(type_.entry, name), frame, tensors, {})
+    return found
 
 
 def _run(ops: Sequence[Op], frame: Frame) -> None:

@@ -88,6 +88,7 @@ def _attrs(text: str) -> dict[str, object]:
 def parse_type(text: str) -> object:
     """One type. Errors: ValueError."""
     head, _, rest = text.partition("<")
+    table, head = head.startswith("table "), head.removeprefix("table ")
     if head in TYPE_READERS:
         return TYPE_READERS[head](_split(rest[:-1]))
     if not rest:
@@ -107,7 +108,9 @@ def parse_type(text: str) -> object:
         strides = None if given == "none" else tuple(dims.parse(piece) for piece in _split(given[1:-1]))
         if strides is not None and len(strides) != len(shape):
             raise ValueError(f"{len(strides)} strides for {len(shape)} axes")
-        return TensorType(DTYPES[pieces[0]], shape, head, strides, int(pieces[3]) if len(pieces) > 3 else 1)
+        if table and not (shape and isinstance(shape[0], int)):
+            raise ValueError("a table's leading axis has a number of tensors")
+        return TensorType(DTYPES[pieces[0]], shape, head, strides, int(pieces[3]) if len(pieces) > 3 else 1, table)
     raise ValueError(f"unknown type `{text}`")
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
-from agentkern.compiler.ir.views import ViewError, accessed
+from agentkern.compiler.ir.views import ViewError, accessed, in_table, of_entry, view_of, viewed
 
 FIXED_OPERANDS = {"load": 1, "store": 2, "atomic": 2}
 """Operations that subscript a tensor, with the operands that stand before those of the subscript."""
@@ -163,12 +163,38 @@ def _wrong_index(op: Op, tensor: TensorType, operands: tuple[Value, ...]) -> str
     return "the tiles of indices of one subscript differ in shape" if len(shapes) > 1 else None
 
 
+def entry_of(op: Op) -> Value | None:
+    """The number of the tensor that an access of a table picks; None of another tensor."""
+    type_ = op.operands[0].type
+    return index_operands(op)[0] if isinstance(type_, TensorType) and type_.table else None
+
+
+def _wrong_table(op: Op) -> str | None:
+    """A table's first subscript is a scalar; its views are of each tensor for itself."""
+    base = op.operands[0].type
+    assert isinstance(base, TensorType)
+    if not base.table:
+        return None
+    texts, operands = index_entries(op), index_operands(op)
+    first = operands[0].type if texts[:1] == ("$0",) and operands else None
+    if not isinstance(first, TileType) or first.shape:
+        return "a table's first subscript is one run-time number"
+    view = view_of(op)
+    whole = all(viewed(base, view[:k]).shape[:1] == base.shape[:1] for k in range(len(view) + 1))
+    if not whole or in_table(of_entry(view), base.count) != view:
+        return "a view of a table moves its leading axis"
+    return None
+
+
 def wrong_access(op: Op, tile: TileType) -> str | None:
     """What is wrong with an access of `tile`, or None."""
     try:
         tensor = accessed(op)
+        wrong = _wrong_table(op)
     except ViewError as e:
         return str(e)
+    if wrong is not None:
+        return wrong
     operands = index_operands(op)
     extra = bool(op.attrs.get("masked")) + bool(op.attrs.get("filled"))
     if len(op.operands) != FIXED_OPERANDS[op.name] + len(operands) + extra:

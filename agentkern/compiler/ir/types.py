@@ -49,6 +49,8 @@ class TensorType:
     """An array in global memory, contiguous unless the launch says otherwise.
 
     `strides`, in elements, are prescribed for every call; the first element's address is a multiple of `aligned` bytes.
+    A `table` is a list of tensors that a run-time number picks from: the leading axis counts them, and each has memory,
+    strides and an address of its own. Nothing lies between them: the leading stride means nothing.
     """
 
     dtype: DType
@@ -56,18 +58,34 @@ class TensorType:
     access: Access
     strides: tuple[int | Dim, ...] | None = None
     aligned: int = 1
+    table: bool = False
 
     @property
     def rank(self) -> int:
         """Number of axes."""
         return len(self.shape)
 
+    @property
+    def count(self) -> int:
+        """How many tensors a table has."""
+        found = self.shape[0] if self.table and self.shape else 0
+        return found if isinstance(found, int) else 0
+
+    @property
+    def entry(self) -> TensorType:
+        """The type of each tensor of a table; a tensor's own."""
+        if not self.table:
+            return self
+        strides = None if self.strides is None else self.strides[1:]
+        return TensorType(self.dtype, self.shape[1:], self.access, strides, self.aligned)
+
     def __str__(self) -> str:
         layout = ""
         if self.strides is not None or self.aligned > 1:
             layout = ", none" if self.strides is None else f", [{', '.join(map(str, self.strides))}]"
             layout += f", {self.aligned}" if self.aligned > 1 else ""
-        return f"{self.access}<{self.dtype.name}, [{', '.join(map(str, self.shape))}]{layout}>"
+        table = "table " if self.table else ""
+        return f"{table}{self.access}<{self.dtype.name}, [{', '.join(map(str, self.shape))}]{layout}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +117,11 @@ class BlockType:
         block = f", {self.block}" if self.block is not None else ", none" if self.first != 0 else ""
         first = f", {self.first}" if self.first != 0 else ""
         return f"block<{self.name}, {self.extent}{block}{first}>"
+
+
+def entry_names(name: str, type_: TensorType) -> tuple[str, ...]:
+    """The names of a parameter's tensors: of a table its entries', else its own."""
+    return tuple(f"{name}[{k}]" for k in range(type_.count)) if type_.table else (name,)
 
 
 IrType = TileType | TensorType | BlockType

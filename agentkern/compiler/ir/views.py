@@ -58,7 +58,7 @@ def viewed(tensor: TensorType, view: View) -> TensorType:
     if not view:
         return tensor
     found = strided(tensor, view)
-    return TensorType(found.dtype, found.shape, tensor.access)
+    return TensorType(found.dtype, found.shape, tensor.access, table=tensor.table)
 
 
 def contiguous_strides(shape: Sequence[Extent]) -> tuple[Extent, ...]:
@@ -162,6 +162,34 @@ def _field(place: Strided, path: object) -> Strided:
 RULES = {"reshape": _reshape, "transpose": _transpose, "slice": _slice, "bitcast": _bitcast, "field": _field}
 
 
+def in_table(view: View, count: int) -> View:
+    """The view of every tensor of a table that is a view of each: its steps leave the leading axis alone."""
+    found: list[Step] = []
+    for name, *given in view:
+        if name == "reshape":
+            given = [(count, *_extents(given[0]))]
+        elif name == "transpose":
+            given = [(0, *(axis + 1 for axis in _extents(given[0]) if isinstance(axis, int)))]
+        elif name == "slice":
+            given = [(0, *_extents(given[0])), (count, *_extents(given[1]))]
+        found.append((name, *given))
+    return tuple(found)
+
+
+def of_entry(view: View) -> View:
+    """What a view of a table is of each of its tensors. Errors: ViewError where it moves the leading axis."""
+    found: list[Step] = []
+    for name, *given in view:
+        if name == "reshape":
+            given = [_extents(given[0])[1:]]
+        elif name == "transpose":
+            given = [tuple(axis - 1 for axis in _extents(given[0])[1:] if isinstance(axis, int))]
+        elif name == "slice":
+            given = [_extents(given[0])[1:], _extents(given[1])[1:]]
+        found.append((name, *given))
+    return tuple(found)
+
+
 def granules_of(kernel: Kernel) -> dict[str, int]:
     """For each tensor with a view of wider elements, by name: how many of its own such an element takes."""
     noted = kernel.attrs.get("granules", ())
@@ -191,7 +219,9 @@ def names_in(view: View) -> tuple[str, ...]:
 
 
 def spelled_view(name: str, tensor: TensorType, view: View) -> str:
-    """A view as a kernel spells it: `x.reshape(T * K)`."""
+    """A view as a kernel spells it: `x.reshape(T * K)`; of a table that of each of its tensors."""
+    if tensor.table:
+        tensor, view = tensor.entry, of_entry(view)
     text, shape = name, tensor.shape
     for position, step in enumerate(view):
         if step[0] == "slice":

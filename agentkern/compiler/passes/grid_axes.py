@@ -15,7 +15,7 @@ from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, tile_of
-from agentkern.compiler.ir.types import TensorType, TileType
+from agentkern.compiler.ir.types import TensorType, TileType, entry_names
 from agentkern.compiler.ir.views import accessed, own_strides, strided, view_of
 
 RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
@@ -75,7 +75,7 @@ def access_of(op: Op, makers: Makers | None = None) -> Access | None:
         if entry.is_window and entry.operand is not None:
             found = window_of(entry.operand, makers or {})
             windows.update({entry.operand: found} if found is not None else {})
-    rows = tuple(dims.mul(stride, tensor.dtype.bits) for stride in own_strides(tensor))
+    rows = tuple(dims.mul(stride, tensor.dtype.bits) for stride in own_strides(tensor.entry))
     return Access(op, accessed(op), tile_of(op), entries, windows, place.strides, place.offset, rows, tensor.aligned)
 
 
@@ -219,14 +219,14 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
     kept = kernel.attrs.get("kept", ())
     assert isinstance(kept, tuple)
     base = max(variant.alignment, access.aligned)
-    if name in variant.strided or base < nbytes:
+    if any(entry in variant.strided for entry in entry_names(name, access.tensor)) or base < nbytes:
         return 1
     assumed = max(variant.alignment // nbytes, 1) if name not in kept else 1
     begins = access.begins_rows(access.offset)
     width = gcd(min(limit, base // nbytes), _divisor(access.offset, kernel, assumed if begins else 1))
     for entry in access.entries:
-        if entry.axis is None:
-            continue
+        if entry.axis is None or (access.tensor.table and entry.axis == 0):
+            continue  # each tensor of a table is aligned by itself
         stride = access.strides[entry.axis]
         if stride != 1:
             width = gcd(width, _divisor(stride, kernel, assumed if access.begins_rows(stride) else 1))

@@ -288,7 +288,7 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
         if isinstance(value.type, TileType):
             function.held[value] = value
     function.declare_sizes(_sizes(kernel, op))
-    for tensor in variant.strided:
+    for tensor in (name for name in variant.strided if name in function.tensors):
         rank = function.tensor(function.tensors[tensor]).rank
         for axis in range(rank):
             argument = f"{tensor}.stride{axis}"

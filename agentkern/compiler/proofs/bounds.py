@@ -41,6 +41,8 @@ def _obligation(facts: KernelFacts, scope: Scope, access: Access, axis: int, ind
     where = wording.on_axis(access, axis)
     name = access.tensor.name or ""
     statement = f"`{access.text}` {wording.verb(access)} inside the extent {extent}{where} of `{access.tensor.name}`"
+    if access.picks(axis):
+        statement = f"`{access.text}` picks one of the {extent} tensors of `{access.tensor.name}`"
     if index.kind == "data":
         return Obligation(
             "bounds", statement, access.op.location, shown=False, tensor=name, access=access.text,
@@ -173,6 +175,8 @@ def _describe(
     within = f" at {wording.spelled_blocks(scope, numbers)}" if numbers and index.kind == "scalar" else ""
     if index.kind == "range" and number(index.high, values) < number(index.low, values):
         text = f"`{access.text}` ends before it starts"
+    elif access.picks(axis):
+        text = f"`{access.text}` picks tensor {place} of {extent}{within}"
     else:
         text = f"`{access.text}` {wording.verb(access)} index {place} of {extent_text}{within}"
     return {

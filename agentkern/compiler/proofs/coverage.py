@@ -16,7 +16,7 @@ from agentkern.compiler.analysis.requirements import with_required
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.types import TensorType
-from agentkern.compiler.ir.views import View, spelled_view, viewed
+from agentkern.compiler.ir.views import View, viewed
 from agentkern.compiler.proofs import wording
 from agentkern.compiler.proofs.boxes import Box, Interval, box_of, interleaved_boxes
 from agentkern.compiler.proofs.enumeration import first_unwritten
@@ -273,11 +273,10 @@ def _violation(goal: _Goal, boxes: Sequence[Box]) -> Violation:
 
 def _describe(goal: _Goal, values: Mapping[str, int]) -> Mapping[str, object]:
     facts, extents = goal.facts, goal.extents
-    assert isinstance(goal.tensor.type, TensorType)
-    name = spelled_view(goal.tensor.name or "", goal.tensor.type, goal.frame)
     element = tuple(values[f"@{axis}"] for axis in range(len(extents)))
+    place = wording.place_text(facts, goal.tensor, goal.frame, element)
     return {
-        "text": wording.with_setting(facts, values, f"no store writes `{wording.element_text(facts, name, element)}`"),
+        "text": wording.with_setting(facts, values, f"no store writes `{place}`"),
         "sizes": wording.sizes_of(facts, values),
         "scalars": wording.scalars_of(facts, values),
         "element": list(element),

@@ -286,7 +286,7 @@ def _describe(
     numbers = wording.blocks_of(scope, values)
     others = wording.blocks_of(scope, values, MARK)
     one, two = wording.spelled_blocks(scope, numbers), wording.spelled_blocks(scope, others)
-    place = f"`{wording.element_text(facts, first.name, element)}`"
+    place = f"`{wording.place_text(facts, first.tensor, first.view, element)}`"
     if first.writes:
         text = f"({one}) and ({two}) both write {place}"
     elif numbers == others:

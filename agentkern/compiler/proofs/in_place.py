@@ -15,6 +15,9 @@ from agentkern.compiler.proofs.disjoint import meetings
 def not_in_place(kernel: Kernel, output: str, source: str) -> str | None:
     """Why the input `source` may not be the output `output`; None where it may."""
     by_name = {value.name: value for value in kernel.params}
+    tables = [name for name in (output, source) if name not in by_name]
+    if tables:
+        return f"`{tables[0]}` is of a list that a run-time number picks from"
     written, read = by_name[output], by_name[source]
     if not _are_alike(written, read):
         return f"`{output}` and `{source}` differ in dtype, sizes or strides"
@@ -37,7 +40,7 @@ def not_in_place(kernel: Kernel, output: str, source: str) -> str | None:
 
 def in_place_pairs(kernel: Kernel) -> tuple[tuple[str, str], ...]:
     """Every output that may be an input, with the first such input that is none other's."""
-    tensors = [(v.name or "", v.type) for v in kernel.params if isinstance(v.type, TensorType)]
+    tensors = [(v.name or "", v.type) for v in kernel.params if isinstance(v.type, TensorType) and not v.type.table]
     sources = [name for name, type_ in tensors if type_.access == "in"]
     found: dict[str, str] = {}
     for output in [name for name, type_ in tensors if type_.access == "out"]:

@@ -8,8 +8,10 @@ from agentkern.compiler.analysis import blocks
 from agentkern.compiler.analysis.accesses import Access, KernelFacts, Scope
 from agentkern.compiler.analysis.promises import Promise
 from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Value
 from agentkern.compiler.ir.records import records_of
-from agentkern.compiler.ir.types import BlockType
+from agentkern.compiler.ir.types import BlockType, TensorType
+from agentkern.compiler.ir.views import View, spelled_view
 from agentkern.compiler.proofs.violation import number
 
 
@@ -69,6 +71,15 @@ def element_text(facts: KernelFacts, name: str, element: Sequence[int]) -> str:
     return f"{name}[{listed(element[:-1])}].{holding[-1]}" if holding else f"{name}[{listed(element)}]"
 
 
+def place_text(facts: KernelFacts, tensor: Value, view: View, element: Sequence[int]) -> str:
+    """An element of a view of a tensor: `o.reshape(T)[3]`; of a list `os[1][3, 7]`."""
+    type_, name = tensor.type, tensor.name or ""
+    assert isinstance(type_, TensorType)
+    if type_.table and element:
+        name, element = f"{name}[{element[0]}]", element[1:]
+    return element_text(facts, spelled_view(name, type_, view), element)
+
+
 def verb(access: Access) -> str:
     """What an access does."""
     return "writes" if access.writes else "reads"
@@ -76,7 +87,8 @@ def verb(access: Access) -> str:
 
 def on_axis(access: Access, axis: int) -> str:
     """Which axis, where a tensor has several."""
-    return f" of axis {axis}" if len(access.axes) > 1 else ""
+    first = int(access.picks(0))
+    return f" of axis {axis - first}" if len(access.axes) - first > 1 else ""
 
 
 def by_offsets(scope: Scope, access: Access) -> str:

@@ -18,7 +18,7 @@ from agentkern.runtime.simulator.records import (
     FindingKind,
     SimulatorOptions,
     SimulatorReport,
-    TensorMapArgument,
+    buffers_of,
 )
 
 
@@ -49,9 +49,7 @@ def compare_completions(
 def _written_buffers(arguments: Sequence[Argument]) -> list[Buffer]:
     found: dict[int, Buffer] = {}
     for argument in arguments:
-        buffer = argument.buffer if isinstance(argument, TensorMapArgument) else argument
-        if isinstance(buffer, Buffer) and buffer.writable:
-            found[id(buffer)] = buffer
+        found.update((id(buffer), buffer) for buffer in buffers_of(argument) if buffer.writable)
     return list(found.values())
 
 

@@ -38,7 +38,9 @@ from agentkern.runtime.simulator.records import (
     SimulatorOptions,
     SimulatorReport,
     SimulatorStats,
+    TableArgument,
     TensorMapArgument,
+    buffers_of,
 )
 from agentkern.runtime.simulator.reports import make_report
 from agentkern.runtime.simulator.toolchain import build_shared_object, machine_flags
@@ -66,7 +68,7 @@ HOST_FLAGS = (
 )
 _COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _KERNEL = re.compile(r"\b__global__\b[^;{(]*?(?:\b__\w+__\s*\([^)]*\)\s*)*\b(?!__)(\w+)\s*\(")
-_POINTER, _FLOATING = 0x100, 0x200
+_POINTER, _FLOATING, _SIZE = 0x10000, 0x20000, 0xFFFF
 _MAX_BLOCKS = (1 << 31) - 1
 # Fault handlers and the engine's state belong to the process.
 _LAUNCH_LOCK = threading.Lock()
@@ -123,8 +125,8 @@ class SimulatorModule:
     ) -> SimulatorReport:
         """Run `kernel` on `grid_blocks` blocks of `threads` threads; no blocks is no launch.
 
-        `arguments` follow the kernel's parameters: a Buffer for a pointer, a TensorMapArgument for a tensor map, int or
-        float for a scalar.
+        `arguments` follow the kernel's parameters: a Buffer for a pointer, a TensorMapArgument for a tensor map, a
+        TableArgument for a table, int or float for a scalar.
         Errors: LaunchError when kernel, arguments or shape do not fit.
         """
         options = options or SimulatorOptions()
@@ -135,7 +137,7 @@ class SimulatorModule:
             raise LaunchError("`blocks` names a block outside the grid")
         found = self._kernels[kernel]
         _check_clusters(found.attributes.cluster_blocks, grid_blocks, options.blocks)
-        space = map_buffers([buffer for argument in arguments if (buffer := _buffer_of(argument)) is not None])
+        space = map_buffers([buffer for argument in arguments for buffer in buffers_of(argument)])
         values = _pack_arguments(kernel, found.words, arguments, space.addresses)
         if grid_blocks == 0 or options.blocks == ():
             return SimulatorReport((), 0, True, SimulatorStats())
@@ -234,12 +236,6 @@ def _check_clusters(size: int, grid_blocks: int, blocks: tuple[int, ...] | None)
         raise LaunchError(f"`blocks` names parts of clusters of {size} blocks")
 
 
-def _buffer_of(argument: Argument) -> Buffer | None:
-    if isinstance(argument, TensorMapArgument):
-        return argument.buffer
-    return argument if isinstance(argument, Buffer) else None
-
-
 def _pack_arguments(
     kernel: str, words: Sequence[int], arguments: Sequence[Argument], addresses: Sequence[int]
 ) -> list[ctypes.Array[ctypes.c_char]]:
@@ -249,9 +245,13 @@ def _pack_arguments(
     pending = iter(addresses)
     packed: list[ctypes.Array[ctypes.c_char]] = []
     for position, (word, argument) in enumerate(zip(words, arguments, strict=True)):
-        size = word & 0xFF
+        size = word & _SIZE
         if isinstance(argument, TensorMapArgument):
             packed.append(_tensor_map(argument, next(pending), size, f"argument {position} of `{kernel}`"))
+            continue
+        if isinstance(argument, TableArgument):
+            pointers = [next(pending) for _ in argument.buffers]
+            packed.append(_table((*pointers, *argument.numbers), size, f"argument {position} of `{kernel}`"))
             continue
         if isinstance(argument, Buffer) != bool(word & _POINTER):
             wanted = "a Buffer" if word & _POINTER else "a number"
@@ -270,6 +270,13 @@ def _tensor_map(argument: TensorMapArgument, address: int, size: int, name: str)
     aligned = (ctypes.c_char * size).from_buffer(room, offset)  # keeps `room`; compilers move it by aligned accesses
     aligned.raw = words
     return aligned
+
+
+def _table(words: Sequence[int], size: int, name: str) -> ctypes.Array[ctypes.c_char]:
+    room = b"".join((word & ((1 << 64) - 1)).to_bytes(8, "little") for word in words or (0,))
+    if size != len(room):
+        raise LaunchError(f"{name} has {size} bytes and its table {len(room)}")
+    return ctypes.create_string_buffer(room, size)
 
 
 def _scalar_bytes(value: int | float, size: int, floating: bool) -> bytes:

@@ -124,7 +124,28 @@ class TensorMapArgument:
     encode: Callable[[int], bytes]
 
 
-Argument: TypeAlias = Buffer | TensorMapArgument | int | float
+@dataclass(frozen=True, slots=True, eq=False)
+class TableArgument:
+    """A parameter of several 64-bit words: pointers to `buffers`, then `numbers`."""
+
+    buffers: tuple[Buffer, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
+Argument: TypeAlias = Buffer | TensorMapArgument | TableArgument | int | float
+
+
+def buffers_of(argument: Argument) -> tuple[Buffer, ...]:
+    """The memory that an argument points to."""
+    match argument:
+        case Buffer():
+            return (argument,)
+        case TensorMapArgument():
+            return (argument.buffer,)
+        case TableArgument():
+            return argument.buffers
+        case _:
+            return ()
 
 
 @dataclass(frozen=True, slots=True)

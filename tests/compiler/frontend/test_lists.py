@@ -11,11 +11,14 @@ from agentkern.compiler.ir.printer import print_kernel
 from agentkern.tools.check import signature_text
 from tests.compiler.frontend.kernels import accepted, codes, lower, text_of
 
-PARAMS = "xs: ak.List[ak.In[ak.f32, T, 4], 3], n: ak.i32, out: ak.Out[ak.f32, T, 4]"
+PARAMS = "xs: ak.List[ak.In[ak.f32, T, 4], 3], n: ak.i32, s: ak.f32, out: ak.Out[ak.f32, T, 4]"
 READS = [
-    ("xs[n][t, :]", "AK604", "xs[2][t, :]"),
-    ("xs[t][t, :]", "AK604", "xs[-1][t, :]"),
-    ("xs[T][t, :]", "AK604", "xs[3 - 1][t, :]"),
+    ("xs[t][t, :]", "AK604", "xs[n][t, :]"),
+    ("xs[t.index][t, :]", "AK604", "xs[T][t, :]"),
+    ("xs[s][t, :]", "AK221", "xs[n + 1][t, :]"),
+    ("xs[n, t, :]", "AK208", "xs[-1][t, :]"),
+    ("xs[n]", "AK217", "xs[n][t, :]"),
+    ("xs[n:][0][t, :]", "AK218", "xs[3 - 1][t, :]"),
     ("xs[3][t, :]", "AK222", "xs[0][t, :]"),
     ("xs[0, t, :]", "AK208", "xs[0][t, :]"),
     ("xs[0]", "AK217", "xs[0][t, :]"),

@@ -16,6 +16,7 @@ from agentkern.compiler.codegen.prelude.instructions import INSTRUCTIONS
 from agentkern.compiler.codegen.prelude.integer_math import INTEGER_MATH
 from agentkern.compiler.codegen.prelude.sorting import SORTING
 from agentkern.compiler.codegen.prelude.table import Kind, PreludeFunction, PreludeType
+from agentkern.compiler.codegen.prelude.word_tables import WORD_TABLE
 
 __all__ = [
     "PRELUDE",
@@ -46,7 +47,9 @@ PRELUDE: dict[str, PreludeFunction] = {row.name: row for row in _ROWS}
 assert len(PRELUDE) == len(_ROWS), "two prelude functions have one name"
 
 _POSITIONS = {name: position for position, name in enumerate(PRELUDE)}
-_FOR_INSTRUCTIONS: dict[str, PreludeFunction | PreludeType] = {row.name: row for row in (TENSOR_MAP, WGMMA_DESCRIPTOR)}
+_FOR_INSTRUCTIONS: dict[str, PreludeFunction | PreludeType] = {
+    row.name: row for row in (TENSOR_MAP, WGMMA_DESCRIPTOR, WORD_TABLE)
+}
 
 
 def find_function(name: str) -> PreludeFunction | PreludeType | None:

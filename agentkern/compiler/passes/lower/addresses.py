@@ -15,6 +15,7 @@ from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.elements import Elements, View, spread_view
 from agentkern.compiler.passes.lower.function import FunctionLowering, named
 from agentkern.compiler.passes.lower.lies import Parting, lies_of, parted, wide_product
+from agentkern.compiler.passes.lower.tables import pick_entry
 
 MAX_OFFSET = 2**31 - 1
 
@@ -50,12 +51,13 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
     index = function.index
     tensor = op.operands[0]
     name = tensor.name or ""
+    table = pick_entry(function, op)
     lies, parting = lies_of(function, op)
     base: int | Value = function.extent(lies.offset)
     strides: list[int | Value] = [0] * layout.rank
     gathered: list[Gathered] = []
     for entry in access.entries:
-        if entry.axis is None:
+        if entry.axis is None or (table is not None and entry.axis == 0):
             continue
         stride = function.extent(lies.strides[entry.axis])
         window = access.window(entry)
@@ -71,7 +73,9 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
     readonly = op.name == "load" and tensor not in function.memory.written
     type_ = Pointer(access.tensor.dtype, "global", readonly)
     start = base if parting is None else 0
-    pointer = function.builder.value("advance", (tensor, index.value(start, I64)), type_, None, f"{name}_block")
+    pointer = function.builder.value(
+        "advance", (table or tensor, index.value(start, I64)), type_, None, f"{name}_block"
+    )
     width = aligned_elems(access, name, function.kernel, function.variant, function.tiles)
     return Place(pointer, tuple(strides), tuple(gathered), width, base, parting)
 

@@ -16,6 +16,7 @@ from agentkern.compiler.ir.types import TensorType
 from agentkern.compiler.ir.views import Strided, ViewError, granule, strided, view_of
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.function import FunctionLowering
+from agentkern.compiler.passes.lower.tables import is_strided
 
 Extent = int | Dim
 
@@ -33,7 +34,7 @@ def lies_of(function: FunctionLowering, op: Op) -> tuple[Strided, Parting | None
     tensor, view = op.operands[0].type, view_of(op)
     assert isinstance(tensor, TensorType)
     name = op.operands[0].name or ""
-    if name not in function.variant.strided or tensor.strides is not None:
+    if not is_strided(function.variant, op.operands[0]) or tensor.strides is not None:
         return strided(tensor, view), None
     wide = granule(tensor, view)
     strides = [dims.symbol(f"{name}.stride{axis}") for axis in range(tensor.rank)]

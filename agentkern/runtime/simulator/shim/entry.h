@@ -1,21 +1,28 @@
 // How the engine calls a kernel: arguments as an array of pointers, described by the signature.
 // The text that the build appends behind the kernels uses AK_SIM_ENTRY once per kernel.
 
+// A list of pointers or strides. A number outside it picks address 0, whose use is a finding.
+template <int N>
+struct AkTable {
+    unsigned long long words[N];
+    unsigned long long at(long long number) const { return number >= 0 && number < N ? words[number] : 0; }
+};
+
 template <class T>
 struct ak_sim_parameter {
     static constexpr unsigned word = sizeof(T);
 };
 template <class T>
 struct ak_sim_parameter<T *> {
-    static constexpr unsigned word = sizeof(T *) | 0x100u;
+    static constexpr unsigned word = sizeof(T *) | 0x10000u;
 };
 template <>
 struct ak_sim_parameter<float> {
-    static constexpr unsigned word = sizeof(float) | 0x200u;
+    static constexpr unsigned word = sizeof(float) | 0x20000u;
 };
 template <>
 struct ak_sim_parameter<double> {
-    static constexpr unsigned word = sizeof(double) | 0x200u;
+    static constexpr unsigned word = sizeof(double) | 0x20000u;
 };
 
 template <class... A>
