@@ -24,6 +24,7 @@ from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.simplify import simplify
 from agentkern.compiler.passes.split_reductions import split_reductions
 from agentkern.compiler.passes.stream_rows import stream_rows
+from agentkern.compiler.passes.whole_axes import whole_axes
 from agentkern.compiler.passes.widen_small_floats import widen_small_floats
 from agentkern.compiler.schedule import Schedule
 
@@ -50,6 +51,7 @@ def _pure(run: Callable[[Kernel], Kernel]) -> Pass:
 
 LEGALISE: tuple[Pass, ...] = (
     _pure(simplify),  # first, so that nothing below sees repeated or dead work
+    _pure(whole_axes),  # needs sorts still visible as operations
     _pure(expand_order),  # makes positions and reductions of integers, which the next ones spell further
     _pure(expand_takes),  # makes loads, and element operations that are legalised below
     _pure(expand_roundings),  # makes casts that round to nearest, of bits

@@ -232,17 +232,26 @@ def cummax(x: Tile, axis: int | None = None, reverse: Flag = False, exclusive: F
 
 
 def topk(x: Tile, k: int, axis: int = -1) -> tuple[Tile, Tile]:
-    """The k largest along an axis and their indices (i64), largest first; equals by smaller index, NaN is largest."""
+    """The k largest along an axis and their indices (i64), largest first; equals by smaller index, NaN is largest.
+
+    For k over 64 the axis has at most 8192 elements: static, a written block, or promised, `ak.dim("N", max=8192)`.
+    """
     raise not_executed("topk")
 
 
 def sort(x: Tile, axis: int = -1) -> Tile:
-    """The elements in ascending order along an axis, equals as they stood; NaN last, -0 equals +0."""
+    """The elements in ascending order along an axis, equals as they stood; NaN last, -0 equals +0.
+
+    The axis has at most 8192 elements: static, a written block, or promised, `ak.dim("N", max=8192)`.
+    """
     raise not_executed("sort")
 
 
 def occurrence(keys: Tile, axis: int = -1) -> Tile:
-    """How many equal elements come earlier along an axis, as i32."""
+    """How many equal elements come earlier along an axis, as i32.
+
+    The axis has at most 8192 elements: static, a written block, or promised, `ak.dim("N", max=8192)`.
+    """
     raise not_executed("occurrence")
 
 

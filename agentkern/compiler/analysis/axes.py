@@ -148,10 +148,15 @@ def _visit(  # noqa: C901, PLR0912 - one case per kind of operation
         assert isinstance(permutation, tuple)
         for axis, old in enumerate(permutation):
             union.join((op.operands[0], int(old)), (op.result, axis))
-    elif op.name == "order":
+    elif op.name in ("order", "sort", "occurrence"):
         for axis in range(_tile(op.result).rank):
             for operand in op.operands:
                 union.join((operand, axis), (op.result, axis))
+    elif op.name == "topk":
+        for axis in range(_tile(op.results[0]).rank):
+            union.join((op.results[0], axis), (op.results[1], axis))
+            if axis != op.attrs["axis"]:
+                union.join((op.operands[0], axis), (op.results[0], axis))
     elif op.name in SCANS:
         for axis in range(_tile(op.result).rank):
             union.join((op.operands[0], axis), (op.result, axis))

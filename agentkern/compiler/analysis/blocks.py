@@ -85,6 +85,12 @@ def block_facts(block: BlockType, level: int = 0) -> dict[str, SymbolFact]:
             block.name: SymbolFact(1, highs=(block.length,), rank=inside),
         }
     first = start(block)
+    if block.is_whole:
+        return {
+            ordinal_name(block): SymbolFact(0, 0, rank=ORDINAL_RANK + level),
+            block.name: SymbolFact(0, block.block, highs=(block.extent,), rank=inside),
+            at_name(block): SymbolFact(0, block.block - 1, highs=(last,), rank=inside),
+        }
     return {
         ordinal_name(block): SymbolFact(0, highs=(dims.add(count(block), -1),), rank=ORDINAL_RANK + level),
         block.name: SymbolFact(1, block.block, highs=(dims.add(block.extent, dims.mul(first, -1)),), rank=inside),

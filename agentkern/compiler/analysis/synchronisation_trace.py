@@ -106,6 +106,7 @@ class Tracer:
         self.threads: Lanes = np.arange(threads, dtype=np.int64)
         self.values: dict[Value, object] = {}
         self.may_hold: dict[Value, Any] = {}  # of conditions that are unknown: where their known parts hold
+        self.at_most: dict[Value, Any] = {}  # of numbers that are unknown: the known one of which they are the least
         self.cells: dict[Value, tuple[Mask, dict[int, Number]]] = {}
         self.events: list[Event] = []
 
@@ -134,14 +135,24 @@ class Tracer:
         """An operation of two numbers, unknown if either is."""
         a, b = (self.values.get(v) for v in op.operands)
         if a is None or b is None:
-            if op.name == "and" and is_bool(op.result):
-                self.may_hold[op.result] = np.logical_and(*(self.may(v) for v in op.operands))
+            self.bound(op)
             return None
         try:
             result = BINARY[op.name](a, b)
         except (ZeroDivisionError, ValueError, TypeError):
             return None
         return int(result) if isinstance(result, bool | np.bool_) else result
+
+    def bound(self, op: Op) -> None:
+        """What is known of an operation of a number that is unknown."""
+        a, b = op.operands
+        if op.name == "and" and is_bool(op.result):
+            self.may_hold[op.result] = np.logical_and(self.may(a), self.may(b))
+        elif op.name == "minimum":
+            known = [n for n in (self.number(a), self.number(b)) if n is not None]
+            self.at_most.update(dict.fromkeys((op.result,), *known) if known else {})
+        elif op.name == "lt" and b in self.at_most and (low := self.number(a)) is not None:
+            self.may_hold[op.result] = np.asarray(low < self.at_most[b])
 
     def may(self, condition: Value) -> Any:
         """Where a condition may hold: where it does if it is known, else where its known parts do."""
@@ -202,6 +213,8 @@ def _cast(t: Tracer, op: Op, mask: Mask) -> None:
     source, target = op.operands[0].type, op.result.type
     assert isinstance(source, TileType) and isinstance(target, TileType)
     a = None if source.dtype.is_float or target.dtype.is_float else t.number(op.operands[0])
+    if a is None and op.operands[0] in t.at_most:
+        t.at_most[op.result] = t.at_most[op.operands[0]]
     t.values[op.result] = a.astype(np.int64) if isinstance(a, np.ndarray) else a
 
 

@@ -48,9 +48,14 @@ def grid_frames(op: Op, frame: Frame) -> Iterator[Frame]:
     args = op.regions[0].args
     segments = segment_axes(op)
     rows = {axis.rows for axis in segments}
-    if any(extent <= 0 for extent in frame.shape([block_type(arg).length for arg in args if arg not in rows])):
+    if any(
+        extent <= 0
+        for extent in frame.shape(
+            [block_type(arg).length for arg in args if not (arg in rows or block_type(arg).is_whole)]
+        )
+    ):
         return
-    static = frame.static | {t.name: t.block for t in map(block_type, args) if t.block is not None}
+    static = frame.static | {t.name: t.written for t in map(block_type, args) if t.written is not None}
     pieces = _pieces(op, segments, frame)
     axes: list[list[_Current]] = []
     for arg in args:
@@ -59,6 +64,8 @@ def grid_frames(op: Op, frame: Frame) -> Iterator[Frame]:
             axes.append(_segment_steps(found, pieces, frame))
         elif arg not in rows:
             type_ = block_type(arg)
+            if type_.is_whole:
+                continue
             first, extent = frame.shape((type_.first, type_.length))
             axes.append([_entered({arg: b}) for b in blocks_between(extent, pieces[arg], first)])
     scattered = dict[int, Raw]()
@@ -68,7 +75,22 @@ def grid_frames(op: Op, frame: Frame) -> Iterator[Frame]:
         for step in steps:
             sizes.update(step.sizes)
             inner.values.update({id(value): block for value, block in step.blocks.items()})
+        _enter_whole(args, inner)
         yield inner
+
+
+def _enter_whole(args: Sequence[Value], frame: Frame) -> None:
+    """Make the blocks current that are all of an axis, once their lengths are known. Errors: InterpreterError."""
+    for arg in args:
+        type_ = block_type(arg)
+        if not type_.is_whole:
+            continue
+        (extent,) = frame.shape((type_.extent,))
+        if type_.block is None or extent > type_.block:
+            raise InterpreterError(f"an axis of {extent} is longer than {type_.block}")
+        entered = _entered({arg: Block(0, extent, 0)})
+        frame.sizes.update(entered.sizes)
+        frame.values.update({id(value): block for value, block in entered.blocks.items()})
 
 
 def _entered(blocks: Mapping[Value, Block], sizes: Mapping[str, int] | None = None) -> _Current:

@@ -99,7 +99,7 @@ def parse_type(text: str) -> object:
     if head == "block":
         block = int(pieces[2]) if len(pieces) > 2 and pieces[2] != "none" else None
         first = dims.parse(pieces[3]) if len(pieces) > 3 else 0
-        return BlockType(pieces[0], dims.parse(pieces[1]), block, first)
+        return BlockType(pieces[0], dims.parse(pieces[1]), block, first, pieces[4:] == ["whole"])
     shape = tuple(dims.parse(piece) for piece in _split(pieces[1][1:-1]))
     if head == "tile":
         return TileType(DTYPES[pieces[0]], shape, pieces[2] if len(pieces) == 3 else None)

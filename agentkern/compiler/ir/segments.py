@@ -96,6 +96,8 @@ def wrong_segments(op: Op) -> str | None:
             return f"{block} does not number the segments of {tensor}"
     spans = [segment_bounds(_block(args[place]).name) for place in places]
     for arg in args:
+        if _block(arg).is_whole:
+            continue
         moving = any(name.startswith("%") for side in _bounds(arg) for name in dims.symbols(side))
         if moving and _bounds(arg) not in spans:
             return f"{arg.type} does not run over a segment's rows"

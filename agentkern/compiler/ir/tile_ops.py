@@ -197,6 +197,8 @@ def _grid(op: Op) -> str | None:
     for value in op.regions[0].args:
         if not isinstance(value.type, BlockType):
             return "a grid's arguments are blocks"
+        if value.type.is_whole and (value.type.block is None or value.type.first != 0):
+            return f"{value.type} has no end that is known"
     return wrong_segments(op)
 
 

@@ -92,13 +92,20 @@ class TensorType:
 class BlockType:
     """One grid axis or loop: the indices `first` to `extent - 1` in blocks of `block` (None: the compiler's choice).
 
-    `name` is the symbol of the current block's extent, with its `%`. The last block may be shorter.
+    `name` is the symbol of the current block's extent, with its `%`. The last block may be shorter. One that `is_whole`
+    is all of an axis whose length the run gives, also where that is 0: never more than `block`, which fixes no order.
     """
 
     name: str
     extent: int | Dim
     block: int | None = None
     first: int | Dim = 0
+    is_whole: bool = False
+
+    @property
+    def written(self) -> int | None:
+        """The block's size where the program says it: what decides orders."""
+        return None if self.is_whole else self.block
 
     @property
     def length(self) -> int | Dim:
@@ -109,14 +116,15 @@ class BlockType:
     def current(self) -> int | Dim:
         """The extent of the current block, as a tile axis: one that is never clipped is a number."""
         length = self.length
-        if self.block is not None and isinstance(length, int) and length % self.block == 0 and length > 0:
-            return self.block
+        if self.written is not None and isinstance(length, int) and length % self.written == 0 and length > 0:
+            return self.written
         return dims.symbol(self.name)
 
     def __str__(self) -> str:
         block = f", {self.block}" if self.block is not None else ", none" if self.first != 0 else ""
-        first = f", {self.first}" if self.first != 0 else ""
-        return f"block<{self.name}, {self.extent}{block}{first}>"
+        first = f", {self.first}" if self.first != 0 or self.is_whole else ""
+        whole = ", whole" if self.is_whole else ""
+        return f"block<{self.name}, {self.extent}{block}{first}{whole}>"
 
 
 def entry_names(name: str, type_: TensorType) -> tuple[str, ...]:

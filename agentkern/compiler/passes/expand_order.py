@@ -25,16 +25,23 @@ from agentkern.compiler.passes.expand_arguments import (
 )
 from agentkern.compiler.passes.expand_shapes import bits_of, from_bits
 from agentkern.compiler.passes.grid_axes import is_kept
-from agentkern.compiler.passes.order_rounds import Rounds, chosen, in_loop, like, packed_rounds, paired_rounds, reduced
+from agentkern.compiler.passes.order_rounds import (
+    MOST_ROUNDS,
+    Rounds,
+    chosen,
+    in_loop,
+    like,
+    packed_rounds,
+    paired_rounds,
+    reduced,
+)
 from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
 from agentkern.compiler.passes.rewrite import rewrite
 from agentkern.compiler.passes.sorted_order import is_sorted, occurrences, sorted_places, taken
-from agentkern.compiler.passes.split_reductions import written_blocks
-from agentkern.compiler.passes.unsupported import UnsupportedError
+from agentkern.compiler.passes.split_reductions import most_of_blocks
 from agentkern.dsl.dtypes import DTYPES
 
 I64, BOOL = DTYPES["i64"], DTYPES["bool"]
-MOST_ROUNDS = 64
 FEW_ROUNDS = 8
 """Rounds that stand one behind the other; more are a loop, of a tenth of the text at 64."""
 
@@ -170,9 +177,6 @@ class _Rule:
             places = _stacked(builder, [i for _, i in found], type_.with_dtype(I64), axis)
             taken = _stacked(builder, [b for b, _ in found], type_.with_dtype(tile(bits).dtype), axis)
         else:
-            if not isinstance(dims.substitute(tile(value).shape[axis], self.blocks), int):
-                hint = f"k of up to {MOST_ROUNDS} works along axes of any length"
-                raise UnsupportedError(f"`ak.topk` of {k} of an axis of run-time length", hint, op.location)
             rank = _earlier(op, builder, key, self.blocks, "gt")
             places = _placed(op, builder, rank, index, k, self.blocks)
             taken = _placed(op, builder, rank, bits, k, self.blocks)
@@ -223,4 +227,4 @@ def _bincount(op: Op, builder: Builder) -> Value:
 
 def expand_order(kernel: Kernel) -> Kernel:
     """Comparisons and reductions for every `topk`, `sort`, `bincount` and `occurrence`."""
-    return rewrite(kernel, _Rule(written_blocks(kernel), Facts.of_sizes(kernel.sizes), itertools.count()))
+    return rewrite(kernel, _Rule(most_of_blocks(kernel), Facts.of_sizes(kernel.sizes), itertools.count()))

@@ -17,7 +17,7 @@ from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.expand_arguments import tile
 from agentkern.compiler.passes.grid_axes import is_kept
 from agentkern.compiler.passes.rewrite import rewrite
-from agentkern.compiler.passes.split_reductions import written_blocks
+from agentkern.compiler.passes.split_reductions import most_of_blocks
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.dsl.dtypes import DTYPES
 
@@ -208,4 +208,4 @@ def expand_takes(kernel: Kernel) -> Kernel:
     if not grids:
         return kernel
     written = frozenset(op.operands[0] for op in walk(grids) if "writes" in op.spec.traits)
-    return rewrite(kernel, _Rule(written_blocks(kernel), written))
+    return rewrite(kernel, _Rule(most_of_blocks(kernel), written))

@@ -145,7 +145,7 @@ def static_extent(classes: AxisClasses, number: int) -> int | None:
     """The extent that decides a sum's order: static, or a written block's; None when only the run knows it."""
     block = classes.blocks.get(number)
     if block is not None:
-        return block.block
+        return block.written
     extent = classes.extents[number]
     return extent if isinstance(extent, int) else None
 

@@ -301,7 +301,7 @@ def _lower_grid(kernel: Kernel, op: Op, variant: Variant, name: str) -> Op:
     function.step_tiles.update(zip(free_steps(op.regions[0]), (int(n) for n in steps), strict=True))
     works = enter_grid(function, op, numbers)
     types = [arg.type for arg in op.regions[0].args]
-    blocks = {t.name: t.block for t in types if isinstance(t, BlockType)}
+    blocks = {t.name: t.written for t in types if isinstance(t, BlockType)}
     with function.when(works):
         _Region(function, op.regions[0].ops, blocks).run()
     attrs = {

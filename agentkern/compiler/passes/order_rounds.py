@@ -16,6 +16,8 @@ from agentkern.compiler.passes.pairs import Pairs
 from agentkern.dsl.dtypes import DTYPES
 
 I64, BOOL = DTYPES["i64"], DTYPES["bool"]
+MOST_ROUNDS = 64
+"""Of the largest elements, found so along an axis of any length."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,13 +93,10 @@ def parts_of(
 ) -> Iterator[tuple[int, int | Dim]]:
     """Starts and extents of the parts of an axis that stand beside `beside` elements (None: the axis itself) at once.
 
-    Errors: UnsupportedError for an axis that is too long, or whose length only the run knows.
+    Errors: UnsupportedError for an axis that is too long.
     """
     whole = dims.substitute(extent, blocks)
-    if not isinstance(whole, int):
-        raise _too_long(
-            op, "of an axis of run-time length", "give the axis a static size, or make it a block with `block=`"
-        )
+    assert isinstance(whole, int), "`whole_axes` bounds every axis"
     beside = whole if beside is None else beside
     if not isinstance(extent, int):
         if whole * beside > MOST_PAIRS:

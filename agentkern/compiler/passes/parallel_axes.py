@@ -93,7 +93,7 @@ class _Grid:
         return {op.operands[0] for op in self.ops if op.name == "load"}
 
 
-class _Splitting:
+class Splitting:
     """Rebuilds a grid's region with some classes as blocks of the grid."""
 
     def __init__(self, classes: AxisClasses, blocks: dict[int, Value]) -> None:
@@ -200,6 +200,6 @@ def parallel_axes(grid: Op) -> Op:
         number: Value(BlockType(f"%part.{k}", found.classes.extents[number]), "part")
         for k, number in enumerate(numbers)
     }
-    inner = _Splitting(found.classes, blocks).region(Region((), region.ops))
+    inner = Splitting(found.classes, blocks).region(Region((), region.ops))
     args = (*region.args, *blocks.values())
     return Op(grid.spec, grid.operands, grid.attrs, grid.results, (Region(args, inner.ops),), grid.location)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import gcd
+from math import gcd, prod
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
@@ -48,6 +48,8 @@ SQUARE = 64  # indices of each axis where accesses run along different ones: who
 STEP = 64  # indices per step of a loop whose block the schedule gives, along an axis that is not memory's
 MAX_ELEMS_PER_THREAD = 64
 MAX_WARPS = 16
+SLOT_BYTES = 8
+MAX_SORTED_BYTES = 128 * 1024  # of shared memory for tiles that are sorted: a row of as many pairs as a block keeps
 
 
 def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast: int | None) -> int:
@@ -146,6 +148,8 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     tiles |= {number: SQUARE for number in _turned(region, classes, fast) if fast in free}
     volume = _largest(region, classes, tiles, chunk)
     tiles = _grown(region, classes, tiles, fast, warps * LANES * elems // max(volume, 1))
+    tiles, chunk = _sortable(region, classes, tiles, chunk, max(panel, _least_chunk(classes, orders)))
+    fast_warps = fast_warps if fast not in free else max(min(fast_warps, tiles[fast] // (vector * LANES)), 1)
     while _largest(region, classes, tiles, chunk) > warps * LANES * MAX_ELEMS_PER_THREAD:
         if fast in free and tiles[fast] > vector * LANES:
             tiles[fast] //= 2
@@ -205,6 +209,36 @@ def _largest(region: Region, classes: AxisClasses, tiles: Mapping[int, int], chu
                 volume *= tiles.get(number) or (chunk if number in wide else _known_extent(classes, number))
             largest = max(largest, volume)
     return largest
+
+
+def _sorted_bytes(region: Region, classes: AxisClasses, tiles: Mapping[int, int], chunk: int) -> int:
+    """Bytes of the largest tile that is sorted, with the slots that fill its rows up."""
+    largest = 0
+    tiles = dict.fromkeys(wide_classes(classes), chunk) | dict(tiles)
+    for op in walk(region.ops):
+        if op.name != "order":
+            continue
+        extents = [tiles.get(number) or _known_extent(classes, number) for number in classes.axes(op.result)]
+        axis = op.attrs["axis"]
+        assert isinstance(axis, int)
+        extents[axis] = 1 << max(extents[axis] - 1, 0).bit_length()
+        largest = max(largest, SLOT_BYTES * len(op.operands) * prod(extents))
+    return largest
+
+
+def _sortable(
+    region: Region, classes: AxisClasses, tiles: dict[int, int], chunk: int, least: int
+) -> tuple[dict[int, int], int]:
+    """Halve the largest free axis, then the indices per turn of streamed ones, until what is sorted fits."""
+    while _sorted_bytes(region, classes, tiles, chunk) > MAX_SORTED_BYTES:
+        largest = max(tiles, key=lambda number: tiles[number], default=None)
+        if largest is not None and tiles[largest] > 1:
+            tiles = tiles | {largest: tiles[largest] // 2}
+        elif chunk // 2 >= max(least, 1):
+            chunk //= 2
+        else:
+            break
+    return tiles, chunk
 
 
 def _grown(region: Region, classes: AxisClasses, tiles: dict[int, int], fast: int | None, room: int) -> dict[int, int]:
@@ -293,6 +327,8 @@ def keeps(op: Op, classes: AxisClasses, plan: GridSchedule) -> bool:
     blocks = (*op.regions[0].args, *free_steps(op.regions[0]))
     tiles = {classes.of[arg, 0]: tile for arg, tile in zip(blocks, (*plan.tile, *plan.steps), strict=True)}
     room = plan.warps * LANES * MAX_ELEMS_PER_THREAD * 2
+    if _sorted_bytes(op.regions[0], classes, tiles, plan.chunk) > MAX_SORTED_BYTES:
+        return False
     return _largest(op.regions[0], classes, tiles, plan.chunk) <= room
 
 

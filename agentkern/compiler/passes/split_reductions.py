@@ -40,8 +40,17 @@ def _one_by_one(op: Op, axes: tuple[int, ...], builder: Builder) -> Value:
 
 def written_blocks(kernel: Kernel) -> dict[str, int]:
     """The written size of every block variable that has one, by the name of its present extent."""
-    types = [arg.type for op in walk(kernel.body) for region in op.regions for arg in region.args]
-    return {t.name: t.block for t in types if isinstance(t, BlockType) and t.block is not None}
+    return {t.name: t.written for t in _blocks(kernel) if t.written is not None}
+
+
+def most_of_blocks(kernel: Kernel) -> dict[str, int]:
+    """The most indices of every block variable, where known, by the name of its present extent."""
+    return {t.name: t.block for t in _blocks(kernel) if t.block is not None}
+
+
+def _blocks(kernel: Kernel) -> list[BlockType]:
+    args = [arg for op in walk(kernel.body) for region in op.regions for arg in region.args]
+    return [arg.type for arg in args if isinstance(arg.type, BlockType)]
 
 
 def _made_whole(op: Op, axes: tuple[int, ...], blocks: Mapping[str, int], builder: Builder) -> Value:

@@ -54,7 +54,8 @@ def _launch_axes(op: Op, tiles: Mapping[Value, int]) -> list[_LaunchAxis]:
             count = dims.add(dims.floordiv(axis.end, tiles[axis.rows]), _block(arg).extent)
             found.append(_LaunchAxis(arg, count, axis))
         elif arg not in rows:
-            found.append(_LaunchAxis(arg, dims.cdiv(_block(arg).length, tiles[arg]), axis))
+            count = 1 if _block(arg).is_whole else dims.cdiv(_block(arg).length, tiles[arg])
+            found.append(_LaunchAxis(arg, count, axis))
     return found
 
 
@@ -79,7 +80,9 @@ def enter_grid(function: FunctionLowering, op: Op, tiles: tuple[int, ...]) -> Va
     for axis in reversed(axes):
         count = function.extent(axis.count)
         count = function.index.value(count, I32) if isinstance(count, Value) else count
-        ordinals[axis.block] = number
+        ordinals[axis.block] = 0 if _block(axis.block).is_whole else number
+        if _block(axis.block).is_whole:
+            continue
         if axis is not axes[0]:
             ordinals[axis.block] = function.index.remainder(number, count, f"{axis.block.name}_block")
             number = function.index.quotient(number, count)

@@ -76,7 +76,7 @@ class Memory:
         shape: list[int | Dim] = []
         for arg in self.args:
             assert isinstance(arg.type, BlockType)
-            if arg in present:
+            if arg in present or arg.type.is_whole:
                 continue
             written = arg.type.block
             ragged = next((axis for axis in self.segments if axis.rows is arg), None)
