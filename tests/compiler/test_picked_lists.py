@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from agentkern.compiler.driver import CompileRequest, compile_kernel
+from agentkern.compiler.ir import dims
+from agentkern.compiler.ir.core import Op, walk
 from agentkern.compiler.ir.interpreter import interpret
-from agentkern.compiler.ir.parser import parse_kernel
+from agentkern.compiler.ir.parser import IrSyntaxError, parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
+from agentkern.compiler.ir.subscripts import wrong_access
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.cubin import kernels_of
 from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
@@ -68,31 +71,79 @@ def k(scale: ak.List[ak.In[ak.f32],G], hits: ak.List[ak.InOut[ak.i32,N],G], at: 
         out[i,t]=scale[i][()]
 """
 
+OUTER = """\
+def k(xs: ak.List[ak.In[ak.f32,T],G], n: ak.i32, out: ak.Out[ak.f32,T], o2: ak.Out[ak.f32,T]):
+    ak.require((n>=0)&(n<G), "n")
+    x=xs[n]
+    both=(xs[n], xs[0])
+    for t in ak.grid(T):
+        out[t]=x[t]+both[1][t]
+    for t in ak.grid(T):
+        acc=ak.zeros((t,),ak.f32)
+        for y in xs:
+            acc=acc+y[t]
+        for y in xs[1:]:
+            acc=acc+y[t]
+        o2[t]=acc+both[0][t]
+"""
+SOFTMAX = """\
+def k(xs: ak.List[ak.In[ak.f32,T,H],G], ys: ak.List[ak.Out[ak.f32,T,H],G]):
+    for i, t in ak.grid(ak.each(G), T):
+        x=xs[i][t,:]
+        e=ak.exp(x-ak.max(x,axis=1,keepdims=True))
+        ys[i][t,:]=e/ak.sum(e,axis=1,keepdims=True)
+"""
+ORDERED = """\
+def k(xs: ak.List[ak.In[ak.f32,T],G], c: ak.In[ak.i32,N], s: ak.List[ak.InOut[ak.f32,T],G], o: ak.Out[ak.f32,N]):
+    for t in ak.grid(T):
+        a=s[0][t]
+        s[G-1][t]=a+1.0
+        for i in ak.steps(ak.each(G)):
+            v=s[i][t]*0.5+a
+            s[i][t]=v
+            a=v+s[0][t]
+    for q in ak.grid(ak.each(N)):
+        acc=ak.zeros((),ak.f32)
+        for j in ak.steps(ak.each(ak.minimum(ak.maximum(c[q],0),G).to(ak.i64))):
+            acc=acc+ak.sum(xs[j][:],axis=0)
+            if acc>4.0:
+                break
+        o[q]=acc
+"""
+EXPERTS = """\
+def k(x: ak.In[ak.bf16,T,H], off: ak.In[ak.i32,G+1].offsets(T), w: ak.List[ak.In[ak.bf16,H],G], o: ak.Out[ak.f32,T,H]):
+    for s, r in ak.grid(ak.segments(off).blocks()):
+        o[r,:]=x[r,:].to(ak.f32)*w[s.ordinal][:][None,:].to(ak.f32)
+"""
+
 ROW_FILE = HEADER.replace(
     "@ak.kernel", "ROW = ak.Record(key=(ak.u8, 3), scale=(ak.f32, 1), wide=(ak.bf16, 2))\n\n\n@ak.kernel"
 )
 
 
+CASES: dict[str, tuple[str, Sizes, Sizes]] = {
+    "five": (GRID, {"G": 5}, {"T": 3, "N": 33}),
+    "one": (GRID, {"G": 1}, {"T": 5, "N": 7}),
+    "no rows": (GRID, {"G": 2}, {"T": 0, "N": 4}),
+    "forty": (GRID, {"G": 40}, {"T": 1, "N": 1}),
+    "layers": (LAYERS, {"G": 5, "H": 24}, {"T": 9}),
+    "one layer": (LAYERS, {"G": 1, "H": 1}, {"T": 2}),
+    "two layers": (LAYERS, {"G": 2, "H": 130}, {"T": 5}),
+    "loaded": (LOADED, {"G": 2}, {"T": 7, "N": 5, "M": 6}),
+    "loaded one": (LOADED, {"G": 1}, {"T": 3, "N": 1, "M": 1}),
+    "views": (VIEWS, {"G": 3}, {"T": 9, "N": 5}),
+    "atomics": (PLAIN, {"G": 2}, {"T": 9, "N": 3}),
+    "picked before a grid": (OUTER, {"G": 2}, {"T": 9}),
+    "long rows": (SOFTMAX, {"G": 2, "H": 20011}, {"T": 2}),
+    "stores in order": (ORDERED, {"G": 3}, {"T": 5, "N": 4}),
+    "experts": (EXPERTS, {"G": 3, "H": 8}, {"T": 19}),
+}
+
+
 @pytest.mark.toolchain
-@pytest.mark.parametrize(
-    ("body", "statics", "sizes"),
-    [
-        (GRID, {"G": 5}, {"T": 3, "N": 33}),
-        (GRID, {"G": 1}, {"T": 5, "N": 7}),
-        (GRID, {"G": 2}, {"T": 0, "N": 4}),
-        (GRID, {"G": 40}, {"T": 1, "N": 1}),
-        (LAYERS, {"G": 5, "H": 24}, {"T": 9}),
-        (LAYERS, {"G": 1, "H": 1}, {"T": 2}),
-        (LAYERS, {"G": 2, "H": 130}, {"T": 5}),
-        (LOADED, {"G": 2}, {"T": 7, "N": 5, "M": 6}),
-        (LOADED, {"G": 1}, {"T": 3, "N": 1, "M": 1}),
-        (VIEWS, {"G": 3}, {"T": 9, "N": 5}),
-        (PLAIN, {"G": 2}, {"T": 9, "N": 3}),
-    ],
-    ids=["five", "one", "no rows", "forty", "layers", "one layer", "two layers", "loaded", "loaded one", "views",
-         "atomics"],
-)  # fmt: skip
-def test_picks_at_run_time_agree(body: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
+@pytest.mark.parametrize("name", CASES)
+def test_picks_at_run_time_agree(name: str, tmp_path: Path):
+    body, statics, sizes = CASES[name]
     assert disagreements(body, statics, sizes, ("random", "special"), 3, tmp_path) == []
 
 
@@ -150,8 +201,34 @@ def test_a_picked_entry_is_the_tensor_of_its_number():
 def test_a_kernel_that_picks_at_run_time_reads_back_from_its_text():
     for body in (GRID, LAYERS, LOADED, VIEWS, PLAIN):
         found = compile_kernel(CompileRequest(HEADER + body, "kernel.py", dims={"G": 2, "H": 3}))
-        assert found.kernel is not None
-        assert print_kernel(parse_kernel(print_kernel(found.kernel))) == print_kernel(found.kernel)
+        for stage in ("ir", "placed", "gpu"):
+            assert print_kernel(parse_kernel(found.texts[stage])) == found.texts[stage]
+
+
+@pytest.mark.parametrize(
+    "type_",
+    ["table in<f32, []>", "table in<f32, [T, 3]>", "table in<f32, [2000, 3]>", "table tile<f32, [3]>", "table f32"],
+)
+def test_a_text_with_a_table_that_is_none_is_refused(type_: str):
+    text = compiled(GRID, {"G": 2}, {"T": 4, "N": 3}).texts["ir"]
+    good = "table in<f32, [2, T, N]>"
+    assert good in text
+    with pytest.raises(IrSyntaxError):
+        parse_kernel(text.replace(good, type_))
+
+
+def test_an_access_of_a_table_has_one_number_first():
+    kernel = compiled("def k(xs: ak.List[ak.In[ak.f32,T,T],G], n: ak.i32, o: ak.Out[ak.f32,G,T]):\n"
+                      "    for i, t in ak.grid(ak.each(G), T):\n        o[i,t]=xs[i].T[t,0]\n", {"G": 2}, {"T": 4}).kernel  # fmt: skip
+    assert kernel is not None
+    (load,) = [op for op in walk(kernel.body) if op.name == "load"]
+    assert wrong_access(load, load.result.type) is None
+    views = [(("transpose", (1, 0, 2)),), (("reshape", (1, 2, dims.parse("T*T"))),), (("bitcast", "f64"),)]
+    for view in views:
+        wrong = Op(load.spec, load.operands, {**load.attrs, "view": view}, load.results, (), load.location)
+        assert wrong_access(wrong, load.result.type) is not None
+    whole = Op(load.spec, load.operands[:-1], {**load.attrs, "index": (":", "$0", "$1")}, load.results)
+    assert "run-time number" in str(wrong_access(whole, load.result.type))
 
 
 def refused(body: str) -> list[tuple[str, str]]:

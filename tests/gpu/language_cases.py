@@ -17,6 +17,7 @@ from tests.compiler import (
     test_list_agreement,
     test_long_values,
     test_order_agreement,
+    test_picked_lists,
     test_record_agreement,
     test_segments,
     test_take_agreement,
@@ -121,6 +122,11 @@ def _lists() -> Iterator[LanguageCase]:
         yield _case(f"lists-{len(body)}", body, statics, sizes, schedules=3)
 
 
+def _picked() -> Iterator[LanguageCase]:
+    for name, (body, statics, sizes) in test_picked_lists.CASES.items():
+        yield _case(f"picked-{name}", body, statics, sizes)
+
+
 def _orders() -> Iterator[LanguageCase]:
     for group, cases in (("orders", test_order_agreement.CASES), ("taken", test_take_agreement.CASES)):
         for body, names, statics, sizes in cases:
@@ -144,7 +150,7 @@ def _paper() -> Iterator[LanguageCase]:
             yield LanguageCase(f"paper-{name}-{number}", request, run.get("sizes", {}), ("random",))
 
 
-GROUPS = (_doubles, _records, _segments, _kept, _placed, _lists, _orders, _random, _paper)
+GROUPS = (_doubles, _records, _segments, _kept, _placed, _lists, _picked, _orders, _random, _paper)
 CASES = tuple(case for group in GROUPS for case in group())
 SAMPLE = tuple(next(iter(group())) for group in GROUPS)
 """The first case of each group: enough to show, without a GPU, that the comparison itself works."""

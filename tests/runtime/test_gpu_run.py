@@ -3,10 +3,13 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from agentkern.compiler.abi import Argument, KernelAbi, Launch, TensorParam, Variant
+from agentkern.dsl.dtypes import DTYPES
 from agentkern.runtime.driver import NoDriver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, HostImage, image_of, run_on_gpu
@@ -142,3 +145,35 @@ def test_hang_on_the_gpu_is_ended_and_the_next_run_works(gpu: Worker, scale: Gpu
     with pytest.raises(GpuRunFailed, match="in time"):
         run(gpu, program, np.ones(4, np.float32), 2.0, timeout_s=20.0)
     assert (run(gpu, scale, np.full(4, 2, np.float32), 2.0) == 4).all()
+
+
+class _Recording(Worker):
+    """Keeps what a job is asked, and leaves memory as it is."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    def run_job(self, name: str, payload: Any, **_: object) -> Any:
+        self.asked.append(payload)
+        return payload["images"]
+
+
+def test_a_list_travels_as_a_table_of_places_and_one_of_strides():
+    f32, i64 = DTYPES["f32"], DTYPES["i64"]
+    entries = ("xs[0]", "xs[1]")
+    arguments = (
+        Argument("table", "xs", f32, entries=entries),
+        Argument("stride_table", "xs", i64, axis=1, entries=entries),
+        Argument("table", "none", f32),
+    )
+    params = tuple(TensorParam(name, f32, (4,), "inout") for name in entries)
+    abi = KernelAbi("k", params, (), (), (Launch("k", 1, 32, 0, arguments),), Variant(strided=entries))
+    memory = np.zeros(40, np.uint8)
+    images = {"xs[0]": image_of(np.zeros(4, np.float32)), "xs[1]": HostImage(memory[8:].view(np.float32)[::2], memory)}
+    worker = _Recording()
+    run_on_gpu(worker, GpuProgram(abi, b""), images, {}, {}, timeout_s=AMPLE_S)
+    (launch,) = worker.asked[0]["launches"]
+    pointers, strides, none = launch["arguments"]
+    assert pointers == {"table": [{"image": 0, "offset": 0}, {"image": 1, "offset": 8}]}
+    assert strides == (1).to_bytes(8, "little") + (2).to_bytes(8, "little")
+    assert none == {"table": [bytes(8)]}

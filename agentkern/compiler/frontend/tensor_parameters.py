@@ -29,14 +29,12 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import SizeInfo, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.records import Record
-from agentkern.compiler.ir.types import Access, TensorType
+from agentkern.compiler.ir.types import MAX_LIST, Access, TensorType
 from agentkern.diagnostics import Edit, Fix
 from agentkern.dsl.dtypes import DTYPES
 
 ACCESS: dict[str, Access] = {"In": "in", "Out": "out", "InOut": "inout"}
 LIST_HINT = "write `ak.List[ak.In[ak.f32, T, H], L]`"
-MAX_LIST = 1024
-"""Tensors of one list: each is an argument and code of its own."""
 
 
 @dataclass(frozen=True, slots=True)

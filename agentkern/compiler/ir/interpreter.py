@@ -50,9 +50,7 @@ def interpret(
     _run(kernel.body, frame)
     for param in kernel.params:
         if isinstance(param.type, TensorType) and param.type.table and param.type.access != "in":
-            names = entry_names(param.name or "", param.type)
-            for name, array in zip(names, frame.array(param), strict=True):
-                tensors[name][...] = array
+            _return_table(param, param.type, frame, tensors)
 
 
 def _argument(param: Value, frame: Frame, tensors: Mapping[str, Raw], scalars: Mapping[str, int | float | bool]) -> Raw:
@@ -83,6 +81,14 @@ def _table(param: Value, type_: TensorType, frame: Frame, tensors: Mapping[str, 
     for k, name in enumerate(entry_names(param.name or "", type_)):
         found[k] = _argument(Value(type_.entry, name), frame, tensors, {})
     return found
+
+
+def _return_table(param: Value, type_: TensorType, frame: Frame, tensors: Mapping[str, Raw]) -> None:
+    states = frame.orders.states if frame.orders is not None else {}
+    found = states.pop(param.name or "", None)
+    for k, name in enumerate(entry_names(param.name or "", type_)):
+        tensors[name][...] = frame.array(param)[k]
+        states.update({name: found[k]} if found is not None else {})
 
 
 def _run(ops: Sequence[Op], frame: Frame) -> None:

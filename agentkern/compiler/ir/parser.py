@@ -8,7 +8,7 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel, Op, OpSpec, Region, SizeInfo, Stage, Value
 from agentkern.compiler.ir.printer import IR_VERSION
 from agentkern.compiler.ir.tables import OPS, TYPE_READERS
-from agentkern.compiler.ir.types import BlockType, TensorType, TileType
+from agentkern.compiler.ir.types import MAX_LIST, BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
 
@@ -89,6 +89,8 @@ def parse_type(text: str) -> object:
     """One type. Errors: ValueError."""
     head, _, rest = text.partition("<")
     table, head = head.startswith("table "), head.removeprefix("table ")
+    if table and head not in ("in", "out", "inout"):
+        raise ValueError(f"there is no table of `{head}`")
     if head in TYPE_READERS:
         return TYPE_READERS[head](_split(rest[:-1]))
     if not rest:
@@ -108,8 +110,8 @@ def parse_type(text: str) -> object:
         strides = None if given == "none" else tuple(dims.parse(piece) for piece in _split(given[1:-1]))
         if strides is not None and len(strides) != len(shape):
             raise ValueError(f"{len(strides)} strides for {len(shape)} axes")
-        if table and not (shape and isinstance(shape[0], int)):
-            raise ValueError("a table's leading axis has a number of tensors")
+        if table and not (shape and isinstance(shape[0], int) and 0 <= shape[0] <= MAX_LIST):
+            raise ValueError(f"a table's leading axis counts its tensors, at most {MAX_LIST}")
         return TensorType(DTYPES[pieces[0]], shape, head, strides, int(pieces[3]) if len(pieces) > 3 else 1, table)
     raise ValueError(f"unknown type `{text}`")
 

@@ -90,7 +90,7 @@ def wrong_segments(op: Op) -> str | None:
         return f"segments at {places} of {len(args)} blocks"
     for place, offsets in zip(places, op.operands, strict=True):
         tensor, block = offsets.type, _block(args[place])
-        if not isinstance(tensor, TensorType) or tensor.rank != 1 or not tensor.dtype.is_integer:
+        if not isinstance(tensor, TensorType) or tensor.table or tensor.rank != 1 or not tensor.dtype.is_integer:
             return f"offsets are {tensor}"
         if (block.extent, block.first, block.block) != (dims.add(tensor.shape[0], -1), 0, 1):
             return f"{block} does not number the segments of {tensor}"

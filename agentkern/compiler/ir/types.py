@@ -13,6 +13,8 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.dims import Dim
 from agentkern.dsl.dtypes import DType
 
+MAX_LIST = 1024
+"""Tensors of one list: each is an argument."""
 Access = Literal["in", "out", "inout", "scratch"]
 
 
