@@ -5,6 +5,8 @@ Plain text, as a terminal would show it. Nothing of what the judge keeps to itse
 
 from __future__ import annotations
 
+from agentkern.evals.arms import Arm
+from agentkern.evals.calls import answer_in
 from agentkern.evals.records import Judgement
 
 _SEEN = ("text", "compile", "signature", "promises", "shown")
@@ -45,3 +47,13 @@ def without_levers(answer: object) -> object:
     if not isinstance(answer, dict):
         return answer
     return {key: value for key, value in answer.items() if key not in ("levers", "bound")}
+
+
+def as_told(text: str, arm: Arm) -> str:
+    """Return a tool's answer as an arm is told it."""
+    answer = answer_in(text)
+    if not arm.structured:
+        return plain_errors(answer) or text
+    if not arm.levers and answer.get("levers") is not None:
+        return str(without_levers(answer))
+    return text

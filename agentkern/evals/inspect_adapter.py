@@ -24,12 +24,13 @@ from inspect_ai.solver import TaskState
 
 from agentkern.evals.inspect_mock import UnknownScript, mock_model
 from agentkern.evals.inspect_records import sample_of, transcript_of
-from agentkern.evals.inspect_solvers import JOB, Station, solver_of
+from agentkern.evals.inspect_solvers import JOB, solver_of
 from agentkern.evals.judging import Judges
 from agentkern.evals.ledger import Ledger
 from agentkern.evals.prompts import task_prompt
 from agentkern.evals.records import CORRECT, Sample
 from agentkern.evals.run_model import Job, RunRequest
+from agentkern.evals.station import Station
 from agentkern.tools.progress import Report
 
 # Not public, and the only way in which inspect tells of providers, packages and keys that are not there.

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,13 +16,11 @@ from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams, mcp
 from inspect_ai.util import LimitExceededError
 
 from agentkern.evals.arms import Arm
-from agentkern.evals.feedback import NO_BLOCK, plain_errors, plain_text, without_levers
-from agentkern.evals.handed_in import HandedIn, read_submissions
-from agentkern.evals.inspect_records import answer_in, text_of
-from agentkern.evals.judging import Judges
+from agentkern.evals.feedback import NO_BLOCK, as_told, plain_text
+from agentkern.evals.inspect_records import text_of
 from agentkern.evals.prompts import GO_ON, answer_of, skill_files, skill_folder, system_text
-from agentkern.evals.records import Submission
-from agentkern.evals.run_model import Job, RunRequest, server_options
+from agentkern.evals.run_model import Job
+from agentkern.evals.station import Station, block_submission
 from agentkern.runtime.worker import worker_environment
 
 JOB = "agentkern"
@@ -36,39 +31,6 @@ PATIENCE = 2
 """How often an agent that hands nothing in, or answers without a block, is told so before its sample ends."""
 TOOL_CALLS = "tool_calls"
 _SKILL_TOOL = "read_skill"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Station:
-    """What solvers share: the run, its judges, and the folder of what is handed in, one file a sample."""
-
-    request: RunRequest
-    judges: Judges
-    folder: Path
-
-    def file(self, job: Job) -> Path:
-        """Return where a sample's submissions are written, one a line."""
-        return self.folder / f"{_UNSAFE.sub('-', job.id)}.jsonl"
-
-    def begin(self, job: Job) -> None:
-        """Forget what an earlier try at the sample handed in."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.file(job).unlink(missing_ok=True)
-
-    def add(self, job: Job, handed_in: Submission) -> None:
-        """Write a submission down; of two with one number the later holds."""
-        line = HandedIn(task=job.task.name, submission=handed_in).model_dump_json()
-        with self.file(job).open("ab") as file:
-            file.write(line.encode() + b"\n")
-
-    def handed_in(self, job: Job) -> tuple[Submission, ...]:
-        """Return a sample's submissions so far; a line that was cut off is none."""
-        return tuple(line.submission for line in read_submissions(self.file(job)))
-
-    def server_arguments(self, job: Job) -> list[str]:
-        """Return the command line of a sample's server: what it hides, and where it writes what is handed in."""
-        return ["-m", "agentkern", "mcp", *server_options(job, self.request, self.file(job))]
 
 
 def solver_of(arm: Arm, station: Station, jobs: Mapping[str, Job]) -> Solver:
@@ -83,13 +45,6 @@ def _begin(state: TaskState, station: Station, jobs: Mapping[str, Job]) -> Job:
     return job
 
 
-def _block(job: Job, source: str, *, number: int, at_call: int, tokens: int) -> Submission:
-    """Return a block as a submission. Of several kernels in it the one that the task asked for by name is meant."""
-    several = job.arm.language == "agentkern" and source.count("\n@ak.") > 1
-    kernel = job.task.name if several and f"def {job.task.name}(" in source else None
-    return Submission(number=number, at_call=at_call, tokens=tokens, source=source, kernel=kernel)
-
-
 @solver
 def one_answer(station: Station, jobs: Mapping[str, Job]) -> Solver:
     """Return the solver of zero-shot arms: one generation, the answer in its last block."""
@@ -100,7 +55,7 @@ def one_answer(station: Station, jobs: Mapping[str, Job]) -> Solver:
         state = await generate(state)
         source = answer_of(state.output.completion, job.arm.language)
         if source is not None:
-            station.add(job, _block(job, source, number=1, at_call=0, tokens=state.token_usage))
+            station.add(job, block_submission(job, source, number=1, at_call=0, tokens=state.token_usage))
         return state
 
     return solve
@@ -126,7 +81,7 @@ def answers(station: Station, jobs: Mapping[str, Job]) -> Solver:
                 continue
             if limit is not None and rounds >= limit:
                 raise LimitExceededError("custom", value=rounds + 1, limit=limit, message=TOOL_CALLS)
-            handed_in = _block(job, source, number=rounds + 1, at_call=rounds, tokens=state.token_usage)
+            handed_in = block_submission(job, source, number=rounds + 1, at_call=rounds, tokens=state.token_usage)
             station.add(job, handed_in)
             judgement = await anyio.to_thread.run_sync(
                 station.judges.judge, job.task, handed_in, job.arm.language, abandon_on_cancel=True
@@ -206,7 +161,7 @@ def _counted(tool: Tool | ToolDef, arm: Arm, budget: Budget) -> ToolDef:
 
     async def execute(**arguments: Any) -> str:
         budget.take()
-        return _as_told(text_of(await inner.tool(**arguments)), arm)
+        return as_told(text_of(await inner.tool(**arguments)), arm)
 
     parameters = ToolParams.model_validate(_without_lengths(inner.parameters.model_dump(exclude_none=True)))
     return ToolDef(execute, name=inner.name, description=inner.description, parameters=parameters)
@@ -219,15 +174,6 @@ def _without_lengths(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {key: _without_lengths(value) for key, value in schema.items() if key not in ("maxLength", "max_length")}
-
-
-def _as_told(text: str, arm: Arm) -> str:
-    answer = answer_in(text)
-    if not arm.structured:
-        return plain_errors(answer) or text
-    if not arm.levers and answer.get("levers") is not None:
-        return str(without_levers(answer))
-    return text
 
 
 def _skill_reader() -> ToolDef:

@@ -161,3 +161,20 @@ def test_the_command_answers_with_one_object(tmp_path: Path):
     options: tuple[Any, ...] = ("--model", "mock/prose", "--arms", "agentkern/mcp")
     code, answer = run(tmp_path, *options)
     assert (code, answer["states"]) == (0, {"no_submission": 1})
+
+
+def test_a_server_that_does_not_start_is_an_error_of_the_sample_and_not_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("agentkern.evals.station.server_options", lambda *_: ["--nonsense"])
+    result = run_here(tmp_path, ("fixes",), "agentkern/mcp,agentkern/zero_shot")
+    assert (result.status, result.states) == ("ok", {"error": 1, "done": 1})
+    assert sample_of(tmp_path, "agentkern/mcp").error
+
+
+def test_the_adapter_is_thin_and_alone_knows_the_package():
+    folder = Path(__file__).parents[2] / "agentkern"
+    users = [path for path in folder.rglob("*.py") if "inspect_ai" in path.read_text(encoding="utf-8")]
+    importing = [path for path in users if "\nfrom inspect_ai" in path.read_text(encoding="utf-8")]
+    assert {path.name.startswith("inspect_") for path in importing} == {True}
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in importing) < 600

@@ -259,15 +259,19 @@ def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: as
     name = node.attr
     known = FOREIGN_METHODS.get(name)
     fixes: tuple[Fix, ...] = ()
-    receiver = lw.source.exact(node.value)
+    receiver = lw.source.operand(node.value)
     offered = [*METHODS, "reshape", "transpose", "T"] if isinstance(value, Tile) else []
     near = difflib.get_close_matches(name, offered, 1, 0.7)
     if name in offered and call is None:
         hint = f"call it: `{receiver}.{name}(...)`"
     elif name in OPERATIONS and isinstance(value, Tile):
-        hint = f"write `ak.{name}({receiver}, ...)`"
+        hint = f"write `ak.{name}({lw.source.exact(node.value)}, ...)`"
         if call is not None and lw.prefix:
-            given = [receiver, *map(lw.source.exact, call.args), *map(lw.source.exact, call.keywords)]
+            given = [
+                lw.source.exact(node.value),
+                *map(lw.source.exact, call.args),
+                *map(lw.source.exact, call.keywords),
+            ]
             text = f"{lw.prefix}{name}({', '.join(given)})"
             fixes = (lw.source.replace(call, text, f"call `ak.{name}`"),)
     elif known is not None and known.startswith("="):

@@ -179,6 +179,6 @@ def check_two_axes(lw: Lowering, rank: int, node: ast.Attribute) -> None:
     fixes: tuple[Fix, ...] = ()
     if rank > 2:
         axes = ", ".join(map(str, [*range(rank - 2), rank - 1, rank - 2]))
-        text = f"{lw.source.exact(node.value)}.transpose({axes})"
+        text = f"{lw.source.operand(node.value)}.transpose({axes})"
         fixes = (lw.source.replace(node, text, "swap the last two axes"),)
     lw.fail("AK219", node, rank=rank, fixes=fixes)

@@ -19,6 +19,10 @@ MAX_DEPTH = 90
 Located = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias
 
 
+_CLOSED = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+"""Expressions that a dot or a bracket may follow as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A kernel file's text and its lines."""
@@ -63,10 +67,14 @@ class Source:
         first, last = self.lines[line - 1][column - 1 :], self.lines[end_line - 1][: end_column - 1]
         return "\n".join([first, *self.lines[line : end_line - 1], last])
 
+    def operand(self, node: Located) -> str:
+        """The text of a node as it stands before a dot or a bracket: in parentheses where it needs them."""
+        return self.exact(node) if isinstance(node, _CLOSED) else f"({self.exact(node)})"
+
     def insert_after(self, node: Located, text: str, description: str) -> Fix:
         """The fix that writes `text` behind a node, in parentheses around the node where it needs them."""
         line, column, end_line, end_column = self.location(node)
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, _CLOSED):
             return Fix(description, (Edit((end_line, end_column), (end_line, end_column), text),))
         before = Edit((line, column), (line, column), "(")
         return Fix(description, (before, Edit((end_line, end_column), (end_line, end_column), f"){text}")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentkern.diagnostics import apply_fix
 from tests.compiler.frontend.kernels import accepted, codes, lower, text_of
 
@@ -135,3 +137,20 @@ def test_a_kernel_in_another_librarys_spelling_shows_every_error_at_once():
     found = lower(text_of(SIGNATURE, body)).diagnostics
     assert [d.code for d in found] == ["AK408", "AK204", "AK202", "AK204", "AK204", "AK410", "AK207"]
     assert [len(d.fixes) for d in found] == [1, 1, 1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("(x[t, :] + 1.0).float()", "(x[t, :] + 1.0).to(ak.f32)"),
+        ("(x[t, :] + 1.0).reshap(t, H)", "(x[t, :] + 1.0).reshape(t, H)"),
+        ("(-x[t, :]).float()", "(-x[t, :]).to(ak.f32)"),
+        ("x[t, :].float()", "x[t, :].to(ak.f32)"),
+        ("(x[t, :] + 1.0).sum(axis=1, keepdims=True)", "ak.sum(x[t, :] + 1.0, axis=1, keepdims=True)"),
+    ],
+)
+def test_the_fix_of_a_method_keeps_what_stands_in_parentheses_together(wrong: str, right: str):
+    text = text_of(SIGNATURE, "for t in ak.grid(T):\n    out[t, :] = 1.0 * value")
+    found = lower(text.replace("value", wrong)).diagnostics
+    assert apply_fix(text.replace("value", wrong), found[0].fixes[0]) == text.replace("value", right)
+    accepted(text.replace("value", right))
