@@ -251,8 +251,8 @@ static inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return __
 
 // How the engine calls a kernel: as `entry.h`, but pointers are numbers, for they are addresses of the host.
 template <class T> struct ak_cuda_parameter { static constexpr unsigned word = sizeof(T); };
-template <> struct ak_cuda_parameter<float> { static constexpr unsigned word = sizeof(float) | 0x200u; };
-template <> struct ak_cuda_parameter<double> { static constexpr unsigned word = sizeof(double) | 0x200u; };
+template <> struct ak_cuda_parameter<float> { static constexpr unsigned word = sizeof(float) | 0x20000u; };
+template <> struct ak_cuda_parameter<double> { static constexpr unsigned word = sizeof(double) | 0x20000u; };
 template <class... A> struct ak_cuda_signature {
     static constexpr unsigned words[] = {sizeof...(A), ak_cuda_parameter<A>::word...};
 };

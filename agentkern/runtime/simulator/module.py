@@ -6,10 +6,12 @@ dynamic `ak_smem`, instruction functions under `#ifndef AK_SIMULATOR`).
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import functools
 import re
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +96,9 @@ class SimulatorModule:
     def __init__(
         self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, LaunchAttributes], asynchronous: bool
     ) -> None:
-        self._library = library  # keeps the code loaded
+        self._library = library
+        # ctypes never unloads: a process of thousands of texts would run out of memory maps
+        weakref.finalize(self, _ctypes.dlclose, library._handle).atexit = False
         self._engine = engine
         self._current = ctypes.c_void_p()
         bind = library.ak_sim_bind
