@@ -1,8 +1,9 @@
-"""What every test shares: tests marked `gpu` are skipped, with the reason, where there is no GPU."""
+"""What every test shares. Tests marked `gpu` are skipped, with the reason, where there is no GPU."""
 
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,12 @@ from hypothesis import settings
 # A busy machine is no failure; tests that bound a time measure it themselves.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")
+
+
+@pytest.fixture(scope="session")
+def simulator_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what the host compiler builds, shared by a test run's process."""
+    return tmp_path_factory.mktemp("simulator_cache")
 
 
 def why_no_gpu() -> str | None:

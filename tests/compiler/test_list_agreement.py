@@ -53,8 +53,8 @@ def k(state: ak.List[ak.InOut[ak.f32,T,H],G], rows: ak.List[ak.In[ak.i32,T].valu
     ],
     ids=["layers", "one row", "no layers", "no rows", "changed in place", "small"],
 )
-def test_lists_agree(body: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
-    assert disagreements(body, statics, sizes, ("random", "special"), 3, tmp_path) == []
+def test_lists_agree(body: str, statics: Sizes, sizes: Sizes, simulator_cache: Path):
+    assert disagreements(body, statics, sizes, ("random", "special"), 3, simulator_cache) == []
 
 
 def test_an_entry_is_the_tensor_of_its_number():

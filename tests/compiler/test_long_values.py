@@ -264,5 +264,5 @@ CASES = [
 
 
 @pytest.mark.parametrize(("body", "statics", "sizes"), CASES)
-def test_interpreter_and_simulator_agree(body: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
-    assert disagreements(body, statics, sizes, ("random",), 1, tmp_path) == []
+def test_interpreter_and_simulator_agree(body: str, statics: Sizes, sizes: Sizes, simulator_cache: Path):
+    assert disagreements(body, statics, sizes, ("random",), 1, simulator_cache) == []

@@ -142,15 +142,15 @@ CASES: dict[str, tuple[str, Sizes, Sizes]] = {
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("name", CASES)
-def test_picks_at_run_time_agree(name: str, tmp_path: Path):
+def test_picks_at_run_time_agree(name: str, simulator_cache: Path):
     body, statics, sizes = CASES[name]
-    assert disagreements(body, statics, sizes, ("random", "special"), 3, tmp_path) == []
+    assert disagreements(body, statics, sizes, ("random", "special"), 3, simulator_cache) == []
 
 
 @pytest.mark.toolchain
-def test_records_of_a_picked_tensor_agree(tmp_path: Path):
+def test_records_of_a_picked_tensor_agree(simulator_cache: Path):
     request = CompileRequest(ROW_FILE + RECORDS, "kernel.py", dims={"G": 3})
-    assert request_disagreements(request, {"T": 11}, ("random", "special"), 2, tmp_path) == []
+    assert request_disagreements(request, {"T": 11}, ("random", "special"), 2, simulator_cache) == []
 
 
 def _laid(array: np.ndarray, gap: int) -> np.ndarray:
@@ -171,7 +171,7 @@ def k(xs: ak.List[ak.In[ak.f32,T,8],G], ys: ak.List[ak.Out[ak.f32,T,8],G], ws: a
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("strided", [("xs[1]",), ("xs[0]", "xs[1]", "xs[2]", "ys[2]"), ("ys[0]",)])
-def test_each_tensor_has_strides_of_its_own(strided: tuple[str, ...], tmp_path: Path):
+def test_each_tensor_has_strides_of_its_own(strided: tuple[str, ...], simulator_cache: Path):
     sizes = {"T": 7}
     request = CompileRequest(HEADER + STRIDED, "kernel.py", dims={"G": 3})
     first = compile_kernel(request)
@@ -182,7 +182,7 @@ def test_each_tensor_has_strides_of_its_own(strided: tuple[str, ...], tmp_path: 
     interpret(first.kernel, want, sizes, {})
     given = arrays(first.kernel, sizes, "random")
     placed = {name: _laid(a, 3 + k) if name in strided else a for k, (name, a) in enumerate(given.items())}
-    reports = simulate(result.abi, build(result.cuda, tmp_path), placed, sizes, {}, SimulatorOptions())
+    reports = simulate(result.abi, build(result.cuda, simulator_cache), placed, sizes, {}, SimulatorOptions())
     assert [finding.message for report in reports for finding in report.findings] == []
     assert [name for name in want if not np.array_equal(want[name], placed[name])] == []
 

@@ -171,9 +171,9 @@ CASES = {
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize(("body", "statics", "sizes"), CASES.values(), ids=CASES)
-def test_records_agree(body: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
+def test_records_agree(body: str, statics: Sizes, sizes: Sizes, simulator_cache: Path):
     request = CompileRequest(HEADER + body, "kernel.py", dims=statics)
-    assert request_disagreements(request, sizes, ("random", "special"), 3, tmp_path) == []
+    assert request_disagreements(request, sizes, ("random", "special"), 3, simulator_cache) == []
 
 
 def compiled(body: str, statics: Sizes, sizes: Sizes) -> CompileResult:

@@ -86,18 +86,18 @@ def front_codes(body: str) -> list[str]:
     ],
 )
 @pytest.mark.toolchain
-def test_where_all_holds_interpreter_and_simulator_agree(body, statics, sizes, tmp_path):
-    assert disagreements(body, statics, sizes, ("integers",), 3, tmp_path) == []
+def test_where_all_holds_interpreter_and_simulator_agree(body, statics, sizes, simulator_cache):
+    assert disagreements(body, statics, sizes, ("integers",), 3, simulator_cache) == []
 
 
 @pytest.mark.parametrize("bad", [None, -1, 5])
 @pytest.mark.toolchain
-def test_an_index_that_is_outside_stops_before_the_access(bad, tmp_path):
+def test_an_index_that_is_outside_stops_before_the_access(bad, simulator_cache):
     rows = np.zeros(40, np.int32)
     if bad is not None:
         rows[37] = bad
     tensors = {"x": np.ones((5, 64), np.float32), "i": rows, "o": np.zeros((40, 64), np.float32)}
-    complaint, found = run(ROWS, {"H": 64}, {"T": 5, "N": 40}, tensors, tmp_path)
+    complaint, found = run(ROWS, {"H": 64}, {"T": 5, "N": 40}, tensors, simulator_cache)
     if bad is None:
         assert (complaint, found) == ("", set())
         return
@@ -108,9 +108,9 @@ def test_an_index_that_is_outside_stops_before_the_access(bad, tmp_path):
 
 @pytest.mark.parametrize(("d", "n", "stops"), [(3, 0, False), (0, 0, True), (-1, 4, True), (3, 200, True)])
 @pytest.mark.toolchain
-def test_a_condition_before_the_grids_is_checked_whatever_the_sizes(d, n, stops, tmp_path):
+def test_a_condition_before_the_grids_is_checked_whatever_the_sizes(d, n, stops, simulator_cache):
     tensors = {"x": np.ones(n, np.int32), "o": np.zeros(n, np.int32)}
-    complaint, found = run(BEFORE, {}, {"T": n}, tensors, tmp_path, d=d)
+    complaint, found = run(BEFORE, {}, {"T": n}, tensors, simulator_cache, d=d)
     assert bool(complaint) is stops
     assert found == ({(FindingKind.TRAP, 9)} if stops else set())
 
@@ -118,12 +118,12 @@ def test_a_condition_before_the_grids_is_checked_whatever_the_sizes(d, n, stops,
 @pytest.mark.parametrize(("body", "line"), [(LONG, 11), (STEPS, 12)])
 @pytest.mark.parametrize("place", [None, (0, 0), (2, 700)])
 @pytest.mark.toolchain
-def test_one_element_of_a_long_row_stops_the_launch(body, line, place, tmp_path):
+def test_one_element_of_a_long_row_stops_the_launch(body, line, place, simulator_cache):
     x = np.ones((3, 701), np.int32)
     if place is not None:
         x[place] = -4
     tensors = {"x": x, "o": np.zeros((3, 701) if body is LONG else 3, np.int32)}
-    complaint, found = run(body, {}, {"T": 3, "N": 701}, tensors, tmp_path)
+    complaint, found = run(body, {}, {"T": 3, "N": 701}, tensors, simulator_cache)
     assert ("-4 >= 0" in complaint) is (place is not None)
     assert found == (set() if place is None else {(FindingKind.TRAP, line)})
 

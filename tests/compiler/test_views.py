@@ -170,5 +170,5 @@ CASES = [(name, statics, sizes) for name, (_, cases) in KERNELS.items() for stat
 @pytest.mark.parametrize(
     ("name", "statics", "sizes"), CASES, ids=[f"{n} {'-'.join(map(str, (s | z).values()))}" for n, s, z in CASES]
 )
-def test_interpreter_and_simulator_agree(name: str, statics: Sizes, sizes: Sizes, tmp_path: Path):
-    assert not disagreements(KERNELS[name][0], statics, sizes, ("random", "special"), 2, tmp_path)
+def test_interpreter_and_simulator_agree(name: str, statics: Sizes, sizes: Sizes, simulator_cache: Path):
+    assert not disagreements(KERNELS[name][0], statics, sizes, ("random", "special"), 2, simulator_cache)

@@ -77,7 +77,7 @@ def menu(dtype: str, name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_one_at_a_time_they_give_the_simulators_bits(dtype, kind, target, worker, tmp_path: Path):
+def test_one_at_a_time_they_give_the_simulators_bits(dtype, kind, target, worker, simulator_cache: Path):
     made = program(ONE_AT_A_TIME, dtype, kind, target)
     x, s = menu(dtype, "x"), menu(dtype, "s")
     if kind == "add":
@@ -86,7 +86,10 @@ def test_one_at_a_time_they_give_the_simulators_bits(dtype, kind, target, worker
         s = s.copy()
         s.view(f"u{x.itemsize}")[::2] = sign + (np.arange(sign.size) % 3).astype(sign.dtype)
     call = Call({"x": x, "s": s}, {"N": x.size}, {})
-    executors: tuple[Executor, ...] = (DeviceExecutor(made, target, None, worker), SimulatorExecutor(made, tmp_path))
+    executors: tuple[Executor, ...] = (
+        DeviceExecutor(made, target, None, worker),
+        SimulatorExecutor(made, simulator_cache),
+    )
     got, want = (executor.run(call, RunOptions()).outputs["s"] for executor in executors)
     nans = np.isnan(decode(dtype, want))
     assert np.array_equal(np.isnan(decode(dtype, got)), nans)

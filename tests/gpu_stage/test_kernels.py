@@ -26,10 +26,9 @@ Loaded = dict[str, tuple[CompileResult, SimulatorModule]]
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    cache = tmp_path_factory.mktemp("simulator_cache")
+def loaded(simulator_cache: Path) -> Loaded:
     results = {name: compile_stage_text(name) for name in NAMES}
-    return {name: (result, build(result.cuda, cache)) for name, result in results.items()}
+    return {name: (result, build(result.cuda, simulator_cache)) for name, result in results.items()}
 
 
 def run(

@@ -33,29 +33,24 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("simulator")
-
-
-def _check(programs: Sequence[Program], cache: Path) -> list[Verdict]:
-    verdicts = run_batch(programs, cache)
+def _check(programs: Sequence[Program], simulator_cache: Path) -> list[Verdict]:
+    verdicts = run_batch(programs, simulator_cache)
     wrong = [f"seed {v.program.seed}: {v.outcome} {v.detail}\n{v.program.text()}" for v in verdicts if not v.holds]
     assert not wrong, "\n".join(wrong)
     return verdicts
 
 
-def test_random_kernels_have_the_interpreters_bits(cache: Path) -> None:
-    verdicts = _check([random_program(seed) for seed in FEW], cache)
+def test_random_kernels_have_the_interpreters_bits(simulator_cache: Path) -> None:
+    verdicts = _check([random_program(seed) for seed in FEW], simulator_cache)
     assert sum(v.outcome == "equal" for v in verdicts) > len(FEW) // 2
 
 
-def test_random_kernels_of_long_values_have_the_interpreters_bits(cache: Path) -> None:
-    _check([random_program(seed, long=True) for seed in range(1000, 1016)], cache)
+def test_random_kernels_of_long_values_have_the_interpreters_bits(simulator_cache: Path) -> None:
+    _check([random_program(seed, long=True) for seed in range(1000, 1016)], simulator_cache)
 
 
-def test_kernels_that_once_failed_hold(cache: Path) -> None:
-    _check(KEPT, cache)
+def test_kernels_that_once_failed_hold(simulator_cache: Path) -> None:
+    _check(KEPT, simulator_cache)
 
 
 ADDITION = Program(
@@ -78,19 +73,19 @@ def control(x: ak.In[ak.f32, T, H], y: ak.Out[ak.f32, T, H]):
         ("__fadd_rn(", "__no_such_name(", "crash"),
     ],
 )
-def test_changed_text_is_noticed(spelled: str, instead: str, outcome: str, cache: Path) -> None:
+def test_changed_text_is_noticed(spelled: str, instead: str, outcome: str, simulator_cache: Path) -> None:
     made = compile_program(ADDITION, other_schedule=False)
     assert isinstance(made, Compiled)
     assert spelled in made.result.cuda
     texts = {**made.result.texts, "cuda": made.result.cuda.replace(spelled, instead)}
-    assert run_compiled(replace(made, result=replace(made.result, texts=texts)), cache).outcome == outcome
+    assert run_compiled(replace(made, result=replace(made.result, texts=texts)), simulator_cache).outcome == outcome
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(20_000, 22_000, 256))
-def test_many_random_kernels_have_the_interpreters_bits(first: int, cache: Path) -> None:
+def test_many_random_kernels_have_the_interpreters_bits(first: int, simulator_cache: Path) -> None:
     for start in range(first, first + 256, 32):
-        _check([random_program(seed) for seed in range(start, start + 32)], cache)
+        _check([random_program(seed) for seed in range(start, start + 32)], simulator_cache)
 
 
 def test_program_of_a_seed_is_always_the_same() -> None:

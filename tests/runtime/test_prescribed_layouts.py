@@ -100,9 +100,9 @@ def test_a_view_of_wider_elements_needs_rows_of_whole_ones():
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 37])
-def test_padding_is_no_element_and_bits_are_the_interpreters(count: int, tmp_path: Path):
+def test_padding_is_no_element_and_bits_are_the_interpreters(count: int, simulator_cache: Path):
     x = np.random.default_rng(3).normal(size=(count, 5)).astype(np.float32)
-    found = run(Case(PADDED, {"T": count}, header=HEADER), {"x": x}, tmp_path)
+    found = run(Case(PADDED, {"T": count}, header=HEADER), {"x": x}, simulator_cache)
     assert (found["o"][1] == x[:, 4]).all()
 
 

@@ -96,12 +96,12 @@ MUTANTS = {
 @pytest.mark.toolchain
 @pytest.mark.parametrize(("pattern", "instead", "check"), MUTANTS.values(), ids=MUTANTS.keys())
 def test_a_miscompiled_text_is_found_by_the_check_that_looks_for_it(
-    pattern: str, instead: str, check: str, tmp_path: Path
+    pattern: str, instead: str, check: str, simulator_cache: Path
 ) -> None:
     right = program_of(CompileRequest(KERNEL, "kernel.py"))
     assert isinstance(right, CompiledProgram)
     program = Miscompiled(right, pattern, instead)
-    executor = SimulatorExecutor(program, tmp_path)
+    executor = SimulatorExecutor(program, simulator_cache)
     options = VerifyOptions({"H": 40})
     result = run_checks(make_subject(program, executor, executor, right.sizes, options), options)
     assert result.verdict == "wrong"

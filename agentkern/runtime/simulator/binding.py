@@ -20,6 +20,7 @@ NO_BUFFER = 0xFFFFFFFF
 SHARED_MEMORY = 0xFFFFFFFE
 
 _LOADING = threading.Lock()
+_loaded: dict[str, Engine] = {}
 _ENGINE_FLAGS = (
     "-std=c++17",
     "-O2",
@@ -175,17 +176,21 @@ class Engine:
 
 
 def load_engine(folder: Path, *, asynchronous: bool = False) -> Engine:
-    """Return the engine, built once into `folder` per source, compiler and flags.
+    """Return the engine, built once into `folder` per source, compiler and flags, and loaded once in a process.
 
     `asynchronous`: with the part for asynchronous and tensor-core instructions, which others need not wait for.
     """
     with _LOADING:  # threads that come first together would each build it
-        return _load_engine(folder, asynchronous)
+        path = _built_engine(folder, asynchronous)
+        # by its name, which its content determines: each loaded copy keeps thousands of memory maps for its stacks
+        if path.name not in _loaded:
+            _loaded[path.name] = Engine(path)
+        return _loaded[path.name]
 
 
 @functools.cache
-def _load_engine(folder: Path, asynchronous: bool) -> Engine:
+def _built_engine(folder: Path, asynchronous: bool) -> Path:
     inputs = (*sorted(_ENGINE.iterdir()), _HERE / "shim" / "abi.h", _HERE / "shim" / "hopper_abi.h")
     source = f'#include "{_ENGINE / "engine.cpp"}"\n'
     parts = ("-DAK_SIM_ASYNCHRONOUS=1",) if asynchronous else ()
-    return Engine(build_shared_object(source, (*_ENGINE_FLAGS, *parts, *machine_flags()), inputs, folder))
+    return build_shared_object(source, (*_ENGINE_FLAGS, *parts, *machine_flags()), inputs, folder)

@@ -97,8 +97,6 @@ class SimulatorModule:
         self, library: ctypes.CDLL, engine: Engine, kernels: Mapping[str, LaunchAttributes], asynchronous: bool
     ) -> None:
         self._library = library
-        # ctypes never unloads: a process of thousands of texts would run out of memory maps
-        weakref.finalize(self, _ctypes.dlclose, library._handle).atexit = False
         self._engine = engine
         self._current = ctypes.c_void_p()
         bind = library.ak_sim_bind
@@ -195,7 +193,11 @@ def build(cu_text: str, cache_dir: Path) -> SimulatorModule:
     path = build_shared_object(source, (*HOST_FLAGS, *machine_flags()), (), cache_dir / "simulator")
     attributes = {name: launch_attributes(code, name) for name in kernels}
     engine = load_engine(cache_dir / "simulator", asynchronous=asynchronous)
-    return SimulatorModule(ctypes.CDLL(str(path)), engine, attributes, asynchronous)
+    library = ctypes.CDLL(str(path))
+    module = SimulatorModule(library, engine, attributes, asynchronous)
+    # ctypes never unloads: a process of thousands of texts would run out of memory maps
+    weakref.finalize(module, _ctypes.dlclose, library._handle).atexit = False
+    return module
 
 
 def kernel_names(cu_text: str) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ _FAMILIES = ("moderate", "wide", "small", "cancelling", "zeros", "specials", "la
 
 
 @pytest.fixture(scope="module")
-def products(tmp_path_factory: pytest.TempPathFactory) -> SimulatorModule:
-    return build((_KERNELS / "products.cu").read_text(), tmp_path_factory.mktemp("products"))
+def products(simulator_cache: Path) -> SimulatorModule:
+    return build((_KERNELS / "products.cu").read_text(), simulator_cache)
 
 
 def codes(rng: np.random.Generator, name: str, family: str, shape: tuple[int, ...]) -> np.ndarray:

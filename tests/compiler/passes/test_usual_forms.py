@@ -64,7 +64,7 @@ def test_a_type_without_a_usual_form_takes_its_own_text():
 @pytest.mark.toolchain
 @pytest.mark.parametrize("columns", [8, 97, 1024])
 @pytest.mark.parametrize("body", [SOFTMAX, GATE])
-def test_vectors_with_unusual_members_keep_the_bits(tmp_path, body, columns):
+def test_vectors_with_unusual_members_keep_the_bits(simulator_cache, body, columns):
     """One extreme value among usual ones sends its neighbours to the definition too: nothing shows."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(7, columns)).astype(np.float32) * 4
@@ -77,7 +77,7 @@ def test_vectors_with_unusual_members_keep_the_bits(tmp_path, body, columns):
     assert result.kernel is not None and result.abi is not None
     got, want = ({"x": x.copy(), "out": np.zeros_like(x)} for _ in range(2))
     interpret(result.kernel, want, {"T": 7}, {})
-    reports = simulate(result.abi, build(result.cuda, tmp_path), got, {"T": 7}, {}, SimulatorOptions())
+    reports = simulate(result.abi, build(result.cuda, simulator_cache), got, {"T": 7}, {}, SimulatorOptions())
     assert not [finding for report in reports for finding in report.findings]
     assert np.array_equal(got["out"].view(np.uint32), want["out"].view(np.uint32))
 

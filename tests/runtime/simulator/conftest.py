@@ -13,15 +13,10 @@ _KERNELS = Path(__file__).parent / "kernels"
 
 
 @pytest.fixture(scope="session")
-def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("simulator_cache")
-
-
-@pytest.fixture(scope="session")
-def sample(cache_dir: Path) -> Callable[[str], SimulatorModule]:
+def sample(simulator_cache: Path) -> Callable[[str], SimulatorModule]:
     @functools.cache
     def get(name: str) -> SimulatorModule:
-        return build((_KERNELS / f"{name}.cu").read_text(), cache_dir)
+        return build((_KERNELS / f"{name}.cu").read_text(), simulator_cache)
 
     return get
 

@@ -31,7 +31,7 @@ def test_64_by_7168_row_kernel_runs_within_a_tenth_of_a_second(sample, checks):
     assert (out.array == 7168).all()
 
 
-def test_text_of_300_lines_compiles_within_its_budget(cache_dir):
+def test_text_of_300_lines_compiles_within_its_budget(simulator_cache):
     body = "\n".join(
         f"    v[{i % 8}] = __fmaf_rn(v[{(i + 3) % 8}], v[{i * 5 % 8}], __fadd_rn(v[{(i + 1) % 8}], {i}.0f));"
         for i in range(290)
@@ -44,21 +44,21 @@ extern "C" __global__ void __launch_bounds__(128, 4) long_chain(const float* x, 
     for (int i = 0; i < 8; ++i) ak_st_u32(out + 8 * threadIdx.x + i, __float_as_uint(v[i]));
 }}
 """
-    build(text.replace("long_chain", "warm_up"), cache_dir)
+    build(text.replace("long_chain", "warm_up"), simulator_cache)
     seconds: list[float] = []
     for number in range(3):
         before = children_s()
-        build(f"{text}// {number}\n", cache_dir)
+        build(f"{text}// {number}\n", simulator_cache)
         seconds.append(children_s() - before)
     assert min(seconds) < 1.0  # measured 0.4 s alone on one core
 
 
-def test_cached_build_costs_milliseconds(cache_dir):
+def test_cached_build_costs_milliseconds(simulator_cache):
     text = selftest._TEXT.read_text()
-    build(text, cache_dir)
+    build(text, simulator_cache)
     seconds: list[float] = []
     for _ in range(3):
         start = time.process_time()
-        build(text, cache_dir)
+        build(text, simulator_cache)
         seconds.append(time.process_time() - start)
     assert min(seconds) < 0.05

@@ -45,8 +45,8 @@ def test_names_decide(text, expected):
 
 
 @pytest.mark.toolchain
-def test_comments_do_not_count(cache_dir):
-    assert not build(_PLAIN, cache_dir).asynchronous
+def test_comments_do_not_count(simulator_cache):
+    assert not build(_PLAIN, simulator_cache).asynchronous
 
 
 def test_families_are_written_once_for_the_names_used():
@@ -74,10 +74,10 @@ def test_products_that_no_hardware_has_are_not_written(name):
 
 
 @pytest.mark.toolchain
-def test_product_that_no_hardware_has_does_not_build(cache_dir):
+def test_product_that_no_hardware_has_does_not_build(simulator_cache):
     text = _PLAIN.replace("ak_st_u32(out, 1u);", "float d[6]; ak_wgmma_m64n12k16_f32_bf16_ss(d, 0, 0, 1);")
     with pytest.raises(SimulatorBuildError, match="ak_wgmma_m64n12k16_f32_bf16_ss"):
-        build(text, cache_dir)
+        build(text, simulator_cache)
 
 
 def test_clusters_and_registers_are_read_from_the_head_of_each_kernel():

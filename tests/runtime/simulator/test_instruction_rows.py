@@ -59,15 +59,15 @@ def wrong(cases: Iterable[Case], folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("group", list(grouped_cases()))
-def test_rows_of_a_group_do_what_the_table_says(cache_dir, group):
-    assert wrong(grouped_cases()[group], cache_dir) == []
+def test_rows_of_a_group_do_what_the_table_says(simulator_cache, group):
+    assert wrong(grouped_cases()[group], simulator_cache) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_products_of_a_width_do_what_the_table_says(cache_dir, width):
+def test_products_of_a_width_do_what_the_table_says(simulator_cache, width):
     rows = [row for row in rows_of("wgmma") if row.shape_mnk[1] == width]
     assert len(rows) == 30
-    assert wrong((case for row in rows for case in wgmma_cases(row)), cache_dir) == []
+    assert wrong((case for row in rows for case in wgmma_cases(row)), simulator_cache) == []
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,6 @@ def model(tmp_path_factory) -> ProductModel:
 
 
 @pytest.mark.parametrize("family", ["mma", "wgmma"])
-def test_products_have_the_bits_of_the_probes_model(cache_dir, model, family):
+def test_products_have_the_bits_of_the_probes_model(simulator_cache, model, family):
     rows = [row for row in rows_of(family) if row.shape_mnk[1] in WIDTHS[:2]]
-    assert wrong((case for number, row in enumerate(rows) for case in model.cases(row, number)), cache_dir) == []
+    assert wrong((case for number, row in enumerate(rows) for case in model.cases(row, number)), simulator_cache) == []

@@ -11,8 +11,8 @@ from agentkern.runtime.simulator.selftest import conversion_operands, self_test
 pytestmark = pytest.mark.toolchain
 
 
-def test_this_machine_computes_as_ieee_and_the_gpu_do(cache_dir):
-    assert [str(failure) for failure in self_test(cache_dir)] == []
+def test_this_machine_computes_as_ieee_and_the_gpu_do(simulator_cache):
+    assert [str(failure) for failure in self_test(simulator_cache)] == []
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ def test_this_machine_computes_as_ieee_and_the_gpu_do(cache_dir):
         ("if (a == b) return __uint_as_float(__float_as_uint(a) & __float_as_uint(b));", "", "max"),
     ],
 )
-def test_self_test_catches_wrong_arithmetic(cache_dir, monkeypatch, correct, broken, operation):
+def test_self_test_catches_wrong_arithmetic(simulator_cache, monkeypatch, correct, broken, operation):
     text = module.shim_text(module._SHIM_PARTS)
     assert correct in text
     monkeypatch.setattr(module, "shim_text", lambda _parts: text.replace(correct, broken))
-    assert operation in {failure.operation for failure in self_test(cache_dir)}
+    assert operation in {failure.operation for failure in self_test(simulator_cache)}
 
 
 def test_reference_casts_agree_with_torch():
@@ -88,18 +88,18 @@ def use_of(row: PreludeFunction) -> str:
     return f"{{ {declared} {'' if result.strip() == 'void' else f'{result}r = '}{call}; }}"
 
 
-def test_every_prelude_function_has_a_meaning_here(cache_dir):
+def test_every_prelude_function_has_a_meaning_here(simulator_cache):
     uses = "\n".join(map(use_of, PRELUDE.values()))
     text = f'{prelude_text(PRELUDE)}\nextern "C" __global__ void all() {{\n{uses}\n}}\n'
-    assert build(text, cache_dir).kernels == ("all",)
+    assert build(text, simulator_cache).kernels == ("all",)
 
 
-def test_machine_without_fused_multiply_add_computes_the_same(cache_dir, monkeypatch):
+def test_machine_without_fused_multiply_add_computes_the_same(simulator_cache, monkeypatch):
     monkeypatch.setattr(module, "machine_flags", tuple)
-    assert [str(failure) for failure in self_test(cache_dir)] == []
+    assert [str(failure) for failure in self_test(simulator_cache)] == []
 
 
-def test_flushing_of_subnormals_in_the_process_does_not_reach_the_kernels(cache_dir):
+def test_flushing_of_subnormals_in_the_process_does_not_reach_the_kernels(simulator_cache):
     torch.set_flush_denormal(True)
     try:
         tiny = Buffer("x", np.full(32, 3, np.uint32))
@@ -110,7 +110,7 @@ extern "C" __global__ void twice(const unsigned* x, unsigned* out) {
     ak_st_u32(out + threadIdx.x, __float_as_uint(__fadd_rn(v, v)));
 }
 """
-        assert build(text, cache_dir).launch("twice", 1, 32, 0, [tiny, out]).clean
+        assert build(text, simulator_cache).launch("twice", 1, 32, 0, [tiny, out]).clean
         assert (out.array == 6).all()
         assert float(torch.tensor(1e-40) * 1.0) == 0.0  # the process's own setting is back
     finally:

@@ -1,3 +1,5 @@
+import gc
+import sys
 import threading
 from pathlib import Path
 
@@ -74,6 +76,17 @@ def test_several_threads_build_one_text_at_once(tmp_path):
     assert not list((tmp_path / "simulator").glob("building-*"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_texts_of_many_folders_leave_no_memory_maps(tmp_path):
+    def run_in(folder: str) -> int:
+        assert run(_TEXT, tmp_path / folder) == 41 * 32
+        gc.collect()
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    first = run_in("first")  # with the engine and the stacks of its threads
+    assert max(run_in(f"{number}") for number in range(3)) < first + 16
+
+
 def test_text_that_does_not_compile_gives_its_line(tmp_path):
     with pytest.raises(SimulatorBuildError, match=r"kernel\.cu:3:.*ak_ex2_approx_f32"):
         build('extern "C" __global__ void f(float* x) {\n  float y = 0;\n  y = ak_ex2_approx_f32(y);\n}', tmp_path)
@@ -121,17 +134,17 @@ def words(count: int = 32) -> Buffer:
         (("set", 1, 32, 0, (words(), 1 << 32)), "does not fit 4 bytes"),
     ],
 )
-def test_launch_that_does_not_fit_is_refused(cache_dir, launch, message):
+def test_launch_that_does_not_fit_is_refused(simulator_cache, launch, message):
     with pytest.raises(LaunchError, match=message):
-        build(_TEXT, cache_dir).launch(*launch)
+        build(_TEXT, simulator_cache).launch(*launch)
 
 
-def test_blocks_outside_the_grid_are_refused(cache_dir):
+def test_blocks_outside_the_grid_are_refused(simulator_cache):
     with pytest.raises(LaunchError, match="outside the grid"):
-        build(_TEXT, cache_dir).launch("set", 2, 32, 0, [words(), 1], SimulatorOptions(blocks=(2,)))
+        build(_TEXT, simulator_cache).launch("set", 2, 32, 0, [words(), 1], SimulatorOptions(blocks=(2,)))
 
 
-def test_scalars_arrive_in_their_own_types(cache_dir):
+def test_scalars_arrive_in_their_own_types(simulator_cache):
     text = """
 extern "C" __global__ void scalars(unsigned long long* out, float f, double d, unsigned short h, signed char c,
                                    long long l) {
@@ -145,7 +158,7 @@ extern "C" __global__ void scalars(unsigned long long* out, float f, double d, u
 }
 """
     out = Buffer("out", np.zeros(5, np.uint64), writable=True)
-    assert build(text, cache_dir).launch("scalars", 1, 32, 0, [out, 0.1, 0.1, 65535, -3, -(1 << 40)]).clean
+    assert build(text, simulator_cache).launch("scalars", 1, 32, 0, [out, 0.1, 0.1, 65535, -3, -(1 << 40)]).clean
     want = [
         int(np.float32(0.1).view(np.uint32)),
         int(np.float64(0.1).view(np.uint64)),
