@@ -3,8 +3,8 @@
 #
 #     evals/gpu_session.sh OUT [PROCESSES [SEEDS]]
 #
-# Needs a GPU, torch, z3, NumPy, a C++ compiler and CUDA 13 (NVRTC); with pytest, the tests of a GPU run last. SEEDS random kernels run on the CPU simulator beside
-# the rest, on half of the processes.
+# Needs a GPU, torch, z3, NumPy, a C++ compiler and CUDA 13 (NVRTC); with pytest, the tests of a GPU run last. SEEDS
+# random kernels run on the CPU simulator beside the rest, on half of the processes.
 set -uo pipefail
 out=$1 processes=${2:-$(nproc)} seeds=${3:-0}
 work=$(mktemp -d)

@@ -239,3 +239,14 @@ def _open() -> ctypes.CDLL:
 
 def _decoded(text: ctypes.c_char_p, otherwise: str) -> str:
     return text.value.decode() if text.value is not None else otherwise
+
+
+def gpu_target(device_index: int = 0) -> str:
+    """Return the target to build for on a GPU of this machine.
+
+    Errors: NoDriver where there is no GPU, or it is older than any target; DriverError for an index that is not there.
+    """
+    target = driver().info(device_index).target
+    if target is None:
+        raise NoDriver("it is older than any target")
+    return target

@@ -23,7 +23,7 @@ from agentkern.dsl.kernel import Kernel
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.call_errors import CallError
 from agentkern.runtime.callable_kernel import BuildClass, CallableKernel, DeviceBuild, made_outputs, stream_of_caller
-from agentkern.runtime.driver import driver
+from agentkern.runtime.driver import NoDriver, gpu_target
 from agentkern.runtime.fitting_build import build_fitting
 from agentkern.runtime.kernel_settings import Scalar, call_form, divide_call
 from agentkern.runtime.launch_findings import failure_of
@@ -176,9 +176,10 @@ class KernelFunction:
         return result
 
     def _gpu_build(self, request: CompileRequest, wanted: BuildClass) -> DeviceBuild:
-        target = driver().info(wanted.device_index).target
-        if target is None:
-            raise self._error((error("AK806", Span(request.path), reason="it is older than any target"),))
+        try:
+            target = gpu_target(wanted.device_index)
+        except NoDriver as e:
+            raise self._error((error("AK806", Span(request.path), reason=str(e)),)) from e
         asked = replace(request, target=target, variant=wanted.variant)
         try:
             made = build_fitting(asked, self._compiled(asked), _cache())

@@ -22,7 +22,7 @@ from agentkern.diagnostics import Diagnostic, Span, error, status_of
 from agentkern.runtime.build import build as build_cubin
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.call_errors import CallError
-from agentkern.runtime.driver import DriverError, NoDriver, driver
+from agentkern.runtime.driver import DriverError, NoDriver, gpu_target
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.gpu_run import GpuProgram, GpuRunFailed, image_of, run_on_gpu
 from agentkern.runtime.launch_findings import failure_of
@@ -318,12 +318,9 @@ def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> N
 def _gpu_target(path: str) -> str:
     """The architecture of the first GPU, which decides what is compiled."""
     try:
-        target = driver().info(0).target
+        return gpu_target()
     except (NoDriver, DriverError) as e:
         raise Failed(error("AK806", Span(path), reason=str(e))) from e
-    if target is None:
-        raise Failed(error("AK806", Span(path), reason="it is older than any target"))
-    return target
 
 
 _RUN: Mapping[str, Callable[[CompileResult, BoundCall, RunRequest], None]] = {

@@ -15,7 +15,7 @@ from agentkern.compiler.schedule import ScheduleError, schedule_from_json
 from agentkern.diagnostics import Diagnostic, Span, error, status_of
 from agentkern.runtime.cache import Cache, cache_folder
 from agentkern.runtime.call_errors import CallError
-from agentkern.runtime.driver import DriverError, NoDriver, driver
+from agentkern.runtime.driver import DriverError, NoDriver, gpu_target
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
@@ -212,10 +212,7 @@ def _tracker(simulator: SimulatorExecutor) -> SimulatorExecutor | None:
 
 def _on_gpu(request: VerifyRequest) -> VerifyRequest:
     """Return the request for the architecture of the first GPU. Errors: NoDriver; DriverError."""
-    target = driver().info(0).target
-    if target is None:
-        raise NoDriver("it is older than any target")
-    return VerifyRequest.model_validate({**request.model_dump(), "target": target})
+    return VerifyRequest.model_validate({**request.model_dump(), "target": gpu_target()})
 
 
 def _without_verdict(request: VerifyRequest, diagnostics: tuple[Diagnostic, ...]) -> VerifyResult:

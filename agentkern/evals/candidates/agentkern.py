@@ -11,11 +11,12 @@ from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.frontend import lower_source
 from agentkern.diagnostics import Diagnostic
 from agentkern.evals.candidates.protocol import CandidateUnavailable, Refusal
+from agentkern.evals.candidates.targets import target_of
 from agentkern.evals.interface import excess_alignment, excess_promise, wrong_parameter
 from agentkern.evals.records import Language, Timing
 from agentkern.evals.task_model import Setting, Task
 from agentkern.runtime.cache import Cache, cache_folder
-from agentkern.runtime.driver import DriverError, NoDriver, driver
+from agentkern.runtime.driver import NoDriver
 from agentkern.runtime.gpu_job import JOBS
 from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
@@ -27,7 +28,6 @@ from agentkern.tools.verify_program import CompiledProgram, program_of
 from agentkern.tools.verify_simulator import SimulatorExecutor
 
 PATH = "kernel.py"
-TARGET = "sm_90a"
 TIME_LIMIT_S = 20.0
 """A launch of a task's sizes takes far less in the simulator."""
 SHOWN_ERRORS = 3
@@ -78,7 +78,7 @@ class AgentkernCandidate:
             return Refusal("signature", f"the text has several kernels, {names}: say which one with `kernel`")
         if lowered.outline is None:
             return _refused(lowered.diagnostics)
-        request = CompileRequest(self.source, PATH, self.kernel, target=self._target(), settings=settings)
+        request = CompileRequest(self.source, PATH, self.kernel, target=target_of(self.device), settings=settings)
         program = program_of(request)
         assert isinstance(program, CompiledProgram)
         outline = signature_of(lowered.outline)
@@ -102,17 +102,6 @@ class AgentkernCandidate:
             signature_of(program.tile(first))
         )
         return None if excess is None else Refusal("promises", excess)
-
-    def _target(self) -> str:
-        if self.device == "cpu":
-            return TARGET
-        try:
-            target = driver().info(0).target
-        except (NoDriver, DriverError) as e:
-            raise CandidateUnavailable(str(e)) from e
-        if target is None:
-            raise CandidateUnavailable("the GPU is older than any target")
-        return target
 
     def _start(self, program: CompiledProgram) -> None:
         folder = cache_folder(os.environ)

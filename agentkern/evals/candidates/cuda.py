@@ -31,9 +31,9 @@ from agentkern.evals.candidates.cuda_plan import (
 from agentkern.evals.candidates.isolated import Isolation
 from agentkern.evals.candidates.protocol import CandidateUnavailable, Refusal
 from agentkern.evals.candidates.results import is_answer
+from agentkern.evals.candidates.targets import target_of
 from agentkern.evals.records import Language
 from agentkern.runtime.cache import cache_folder
-from agentkern.runtime.driver import DriverError, NoDriver, driver
 from agentkern.runtime.nvrtc_library import NvrtcMissing, find_nvrtc
 from agentkern.runtime.scalar_arguments import bind_scalar
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler, kernel_names
@@ -42,7 +42,6 @@ from agentkern.runtime.worker import JobFailed
 from agentkern.tools.verify_buffers import GuardedArray, inspect, lay_out, outputs_of
 from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature, Sizes
 
-TARGET = "sm_90a"
 TIME_LIMIT_S = 20.0
 _COMPILE_S = 90.0
 _MAX_OBJECT_BYTES = 64 << 20
@@ -110,7 +109,7 @@ class CudaCandidate:
             return self._cannot_compile(f"`{missing[0]}` is not installed")
         argument = {
             "text": cuda_text.device_text(self.source),
-            "arch": self._target(),
+            "arch": target_of(self.device),
             "include": str(include) if include is not None else "",
         }
         readable = [] if include is None else [include]
@@ -150,17 +149,6 @@ class CudaCandidate:
             if taken is not None and len(taken) != given:
                 return Refusal("signature", f"`{launch.kernel}` has {len(taken)} parameters, the plan gives {given}")
         return None
-
-    def _target(self) -> str:
-        if self.device == "cpu":
-            return TARGET
-        try:
-            target = driver().info(0).target
-        except (NoDriver, DriverError) as e:
-            raise CandidateUnavailable(str(e)) from e
-        if target is None:
-            raise CandidateUnavailable("the GPU is older than any target")
-        return target
 
     def run(self, call: Call, options: RunOptions) -> Run:
         """Run once. Errors: ExecutionError; CandidateUnavailable."""
