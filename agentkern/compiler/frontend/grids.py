@@ -17,7 +17,7 @@ from agentkern.compiler.frontend.values import (
     Tile,
     Tuple,
 )
-from agentkern.compiler.ir.core import Op, Region, Value
+from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.segments import segment_bounds
 from agentkern.compiler.ir.types import BlockType, TileType
 
@@ -206,8 +206,8 @@ def _end_names(lw: Lowering, bound: set[str]) -> None:
 
 
 def _without_unused(ops: list[Op], sunk: int) -> tuple[Op, ...]:
-    """Drop sunk operations that the body does not use."""
-    used = {id(value) for op in ops[sunk:] for value in op.operands}
+    """Drop sunk operations that the body does not use, in its loops and branches either."""
+    used = {id(value) for op in walk(ops[sunk:]) for value in op.operands}
     kept: list[Op] = []
     for op in reversed(ops[:sunk]):
         if id(op.result) in used:
