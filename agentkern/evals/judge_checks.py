@@ -13,7 +13,7 @@ from agentkern.evals.task_reference import wrong_elements
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_compare import describe, first_difference
-from agentkern.tools.verify_model import Arrays, BuildError, Case, ExecutionError, Run, RunOptions
+from agentkern.tools.verify_model import Arrays, BuildError, BuildsAhead, Case, ExecutionError, Run, RunOptions
 from agentkern.tools.verify_subject import Outcome, difference_text, failed, not_applicable, passed
 
 ORDERS = {"quick": 4, "full": 20}
@@ -55,6 +55,8 @@ def _stage(trial: Trial, name: str, cases: Sequence[Case]) -> Outcome:
     """Run every case, so that the share of right ones is known; the first wrong one is the outcome."""
     got: dict[int, Arrays] = {}
     problems: dict[int, tuple[str, Mismatch | None]] = {}
+    if isinstance(trial.candidate, BuildsAhead):
+        trial.candidate.build_ahead([(case.call.sizes, RunOptions()) for case in cases])
     for number, case in enumerate(cases):
         try:
             got[number] = trial.run(case).outputs

@@ -97,6 +97,7 @@ def _in_orders(subject: Subject, found: Outcome, case: Case) -> Outcome:
     schedules = subject.program.schedules(case.call.sizes, SCHEDULES[subject.level])
     ways = [RunOptions(order=order) for order in range(1, MEMORY_ORDERS)]
     ways += [RunOptions(schedule=schedule) for schedule in schedules[1:]]
+    subject.build_ahead([(case.call.sizes, options) for options in ways])
     for number, options in enumerate(ways, 1):
         run = subject.run(case, options)
         mismatch = subject.difference(case.call, run.outputs)
@@ -118,6 +119,8 @@ def check_shapes(subject: Subject) -> Outcome:
     kind = "integers" if subject.nondeterministic else "random"
     cases = [subject.case(kind, sizes) for sizes in subject.plan.shapes]
     left_out: list[str] = []
+    strided = [(sizes, RunOptions(strided=True)) for sizes in (subject.plan.base, subject.plan.small)]
+    subject.build_ahead([*((sizes, RunOptions()) for sizes in subject.plan.static_shapes), *strided])
     for sizes in subject.plan.static_shapes:
         try:
             case = subject.case(kind, sizes)
@@ -240,10 +243,12 @@ def check_schedules(subject: Subject) -> Outcome:
     cases = _admitted(subject, cases)
     if not cases:
         return not_applicable("schedules", REQUIRES)
+    ways = [RunOptions(schedule=schedule) for schedule in schedules]
+    subject.build_ahead([(case.call.sizes, options) for case in cases for options in ways])
     for case in cases:
         first: Run | None = None
-        for number, schedule in enumerate(schedules):
-            run = subject.run(case, RunOptions(schedule=schedule))
+        for number, options in enumerate(ways):
+            run = subject.run(case, options)
             defect = defects(run)
             if defect is not None:
                 return failed("schedules", f"{case.name}, schedule {number}: {defect}")

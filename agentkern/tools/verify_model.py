@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam, lists_of, params_of
 from agentkern.compiler.analysis.promises import Promise, Promises, promises_of
@@ -84,6 +84,15 @@ class Executor(Protocol):
 
     def run(self, call: Call, options: RunOptions) -> Run:
         """Run once. Errors: ExecutionError."""
+        ...
+
+
+@runtime_checkable
+class BuildsAhead(Protocol):
+    """Whatever builds for several runs at once in less time than for each as it comes."""
+
+    def build_ahead(self, wanted: Sequence[tuple[Sizes, RunOptions]]) -> None:
+        """Build what these runs need. What cannot be built is left to the run that meets it."""
         ...
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +28,16 @@ from agentkern.runtime.simulator import (
     build,
 )
 from agentkern.tools.verify_buffers import inspect, lay_out, outputs_of
-from agentkern.tools.verify_model import Call, ExecutionError, Run, RunOptions, Signature, Sizes, TimeLimitError
+from agentkern.tools.verify_model import (
+    BuildError,
+    Call,
+    ExecutionError,
+    Run,
+    RunOptions,
+    Signature,
+    Sizes,
+    TimeLimitError,
+)
 
 _ORDERS: tuple[tuple[ThreadOrder, BlockOrder], ...] = (
     (ThreadOrder.FORWARD, BlockOrder.FORWARD),
@@ -74,10 +85,27 @@ class SimulatorExecutor:
             raise ExecutionError(f"cannot be launched: {e}") from e
         findings = tuple(_finding_text(finding) for report in reports for finding in report.findings)
         if any(finding.kind == FindingKind.TIME_LIMIT for report in reports for finding in report.findings):
-            raise TimeLimitError(TIME_LIMIT_S)
+            raise TimeLimitError(self.time_limit_s)
         if not all(report.completed for report in reports):
             raise ExecutionError(findings[0] if findings else "a launch did not end")
         return Run(outputs_of(signature, guarded), findings, inspect(signature, guarded))
+
+    def build_ahead(self, wanted: Sequence[tuple[Sizes, RunOptions]]) -> None:
+        """Build what these runs need, several texts at once: this thread compiles, the host's compilers follow.
+
+        What cannot be built is left to the run that meets it.
+        """
+        building: dict[str, Future[SimulatorModule]] = {}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for sizes, options in wanted:
+                try:
+                    text = self.program.compiled(sizes, options).cuda
+                except BuildError:
+                    continue
+                if text not in self.modules and text not in building:
+                    building[text] = pool.submit(build, text, self.cache_dir)
+        made = {text: future.result() for text, future in building.items() if future.exception() is None}
+        self.modules.update(made)
 
     def _module(self, result: CompileResult) -> SimulatorModule:
         text = result.cuda

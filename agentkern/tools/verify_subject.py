@@ -18,6 +18,7 @@ from agentkern.tools.verify_controls import CONTROLS
 from agentkern.tools.verify_executors import run_interpreter
 from agentkern.tools.verify_model import (
     Arrays,
+    BuildsAhead,
     Call,
     Case,
     Executor,
@@ -107,6 +108,11 @@ class Subject:
         except RequirementError:
             return False
         return True
+
+    def build_ahead(self, wanted: Sequence[tuple[Sizes, RunOptions]]) -> None:
+        """Build what runs to come need, where the executor does that faster for several at once."""
+        if isinstance(self.executor, BuildsAhead):
+            self.executor.build_ahead(wanted)
 
     def run(self, case: Case, options: RunOptions | None = None) -> Run:
         """Run a case on the executor under test."""

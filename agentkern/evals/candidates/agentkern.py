@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,7 +23,17 @@ from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
 from agentkern.runtime.worker import Worker
 from agentkern.tools.profile import ProfileRequest, profile
 from agentkern.tools.verify_device import DeviceExecutor
-from agentkern.tools.verify_model import Call, ExecutionError, Executor, Run, RunOptions, Signature, Sizes, signature_of
+from agentkern.tools.verify_model import (
+    BuildsAhead,
+    Call,
+    ExecutionError,
+    Executor,
+    Run,
+    RunOptions,
+    Signature,
+    Sizes,
+    signature_of,
+)
 from agentkern.tools.verify_program import CompiledProgram, program_of
 from agentkern.tools.verify_simulator import SimulatorExecutor
 
@@ -123,6 +133,11 @@ class AgentkernCandidate:
             return self._machine.executor.run(call, options)
         except (NvrtcMissing, NoDriver, SimulatorUnavailableError) as e:
             raise CandidateUnavailable(str(e)) from e
+
+    def build_ahead(self, wanted: Sequence[tuple[Sizes, RunOptions]]) -> None:
+        """Build what these runs need, where that is faster than one after another."""
+        if isinstance(self._machine.executor, BuildsAhead):
+            self._machine.executor.build_ahead(wanted)
 
     def time(self, sizes: Sizes) -> Timing:
         """Time at given sizes beside the task's baseline. Errors: ExecutionError; CandidateUnavailable."""
