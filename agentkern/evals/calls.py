@@ -52,13 +52,18 @@ def _codes_again(job: Job, tool: str, arguments: Mapping[str, Any]) -> tuple[str
 
 
 def placed(handed_in: Sequence[Submission], calls: Sequence[ToolCall]) -> tuple[Submission, ...]:
-    """Return submissions with the call and the tokens at which each text was first handed in."""
+    """Return submissions with the call and the tokens at which each was handed in, in the order of both.
+
+    One that no call tells of, since the sample ended in it, comes after all of them: it was not there earlier.
+    """
     made = [call for call in calls if call.tool == SUBMIT and not call.refused]
+    after = {"at_call": len(calls), "tokens": max((call.tokens for call in calls), default=0)}
     placed: list[Submission] = []
     for one in handed_in:
         digest = source_digest(one.source)
-        at = next((call for call in made if call.source_digest == digest), None)
-        more = {} if at is None else {"at_call": at.number, "tokens": at.tokens}
+        place = next((k for k, call in enumerate(made) if call.source_digest == digest), None)
+        more = after if place is None else {"at_call": made[place].number, "tokens": made[place].tokens}
+        made = made if place is None else made[place + 1 :]
         placed.append(one.model_copy(update=more))
     return tuple(placed)
 

@@ -5,9 +5,9 @@ A run is a folder: `run.json` (RunHeader), `samples.jsonl` (one Sample a line), 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agentkern.tools.results import CheckRecord, Control, Mismatch, Record
 
@@ -19,6 +19,11 @@ Feedback = Literal["zero_shot", "plain_loop", "mcp"]
 Verdict = Literal["bit_exact", "within_bound", "wrong", "rejected", "not_run"]
 SampleState = Literal["done", "no_submission", "limit", "error"]
 
+Count = Annotated[int, Field(ge=0, le=1 << 53)]
+"""A number of things: one that a float holds, as every average needs."""
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
 CORRECT: tuple[Verdict, ...] = ("bit_exact", "within_bound")
 
 
@@ -26,10 +31,10 @@ class Timing(Record):
     """One shape of a submission on a GPU. `baselines`: median microseconds by name, at equal precision."""
 
     sizes: dict[str, int]
-    median_us: float
-    ci_us: tuple[float, float]
-    floor_us: float
-    baselines: dict[str, float] = Field(default_factory=dict)
+    median_us: Amount
+    ci_us: tuple[Amount, Amount]
+    floor_us: Amount
+    baselines: dict[str, Amount] = Field(default_factory=dict)
 
 
 class Judgement(Record):
@@ -52,17 +57,17 @@ class Judgement(Record):
     controls: tuple[Control, ...] = ()
     codes: tuple[str, ...] = ()
     mismatch: Mismatch | None = None
-    stages: dict[str, float] = Field(default_factory=dict)
+    stages: dict[str, Share] = Field(default_factory=dict)
     timings: tuple[Timing, ...] = ()
-    seconds: float = 0.0
+    seconds: Amount = 0.0
 
 
 class Submission(Record):
     """One text that was handed in. `at_call`: tool calls before it; `tokens`: used by the sample until then."""
 
-    number: int
-    at_call: int
-    tokens: int
+    number: Count
+    at_call: Count
+    tokens: Count
     source: str
     kernel: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -72,9 +77,9 @@ class Submission(Record):
 class ToolCall(Record):
     """One call of a tool. `status`: of its answer; None where the call itself was refused (`refused` says why)."""
 
-    number: int
+    number: Count
     tool: str
-    tokens: int
+    tokens: Count
     status: str | None = None
     codes: tuple[str, ...] = ()
     source_digest: str | None = None
@@ -84,9 +89,9 @@ class ToolCall(Record):
 class Usage(Record):
     """Tokens of a sample, as the provider counts them."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_tokens: Count = 0
 
     @property
     def total(self) -> int:
@@ -102,15 +107,24 @@ class Sample(Record):
     family: str
     arm: str
     model: str
-    epoch: int
+    epoch: Count
     state: SampleState
     limit: str = ""
     error: str = ""
     calls: tuple[ToolCall, ...] = ()
     submissions: tuple[Submission, ...] = ()
     usage: Usage = Field(default_factory=Usage)
-    seconds: float = 0.0
+    seconds: Amount = 0.0
     transcript: str = ""
+
+    @model_validator(mode="after")
+    def _answers_its_task(self) -> Sample:
+        for one in self.submissions:
+            if one.judgement is not None and one.judgement.task != self.task:
+                raise ValueError(
+                    f"submission {one.number} of `{self.task}` was judged as `{one.judgement.task}`'s answer"
+                )
+        return self
 
     @property
     def best(self) -> Submission | None:
@@ -138,8 +152,8 @@ class RunHeader(Record):
     blocked: dict[str, str] = Field(default_factory=dict)
     arms: tuple[str, ...]
     models: tuple[str, ...]
-    epochs: int
+    epochs: Count
     device: Literal["cpu", "cuda"]
     level: Literal["quick", "full"]
     seed: int
-    limits: dict[str, float] = Field(default_factory=dict)
+    limits: dict[str, Amount] = Field(default_factory=dict)

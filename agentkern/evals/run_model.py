@@ -74,8 +74,8 @@ class RunRequest:
 
 def server_options(job: Job, request: RunRequest, file: Path) -> list[str]:
     """Return the options of `agentkern mcp` for a sample."""
-    options = ["--submissions", str(file), "--tasks", str(job.task.folder.parent), "--judge-level", request.level]
-    options += ["--judge-device", request.device, "--judge-seed", str(request.seed)]
+    options = ["--submissions", str(file), "--tasks", str(job.task.folder.parent), "--task", job.task.name]
+    options += ["--judge-level", request.level, "--judge-device", request.device, "--judge-seed", str(request.seed)]
     if job.task.solution is not None and job.task.solution.entry:
         options += ["--exclude", job.task.solution.entry]
     if job.arm.language != "agentkern":

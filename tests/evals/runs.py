@@ -60,7 +60,15 @@ def sample(verdict: str | None = "bit_exact", **changes: Any) -> Sample:
         "submissions": (submission(verdict),) if verdict else (),
         "usage": Usage(input_tokens=80, output_tokens=20),
     }
-    return Sample.model_validate(fields | changes)
+    made = fields | changes
+    made["submissions"] = tuple(_answering(task, one) for one in made["submissions"])
+    return Sample.model_validate(made)
+
+
+def _answering(task: str, one: Submission) -> Submission:
+    if one.judgement is None:
+        return one
+    return one.model_copy(update={"judgement": one.judgement.model_copy(update={"task": task})})
 
 
 def call(number: int, status: str | None = "ok", codes: tuple[str, ...] = (), **changes: Any) -> ToolCall:

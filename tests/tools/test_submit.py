@@ -81,10 +81,24 @@ def test_an_unknown_task_names_the_nearest(services: Services):
         submit(services, task="../../etc", source=RIGHT)
 
 
+def test_what_is_handed_in_again_after_another_text_is_the_last(tmp_path: Path):
+    file = tmp_path / "submissions.jsonl"
+    kept = SubmissionFile(file)
+    assert [kept.add("t", text, None, {}) for text in ("right", "wrong", "right")] == [1, 2, 3]
+    assert read_submissions(file)[-1].submission.source == "right"
+
+
+def test_a_server_of_one_task_takes_no_answer_to_another(tmp_path: Path):
+    judging = Judging(SubmissionFile(None), only="vector_add")
+    assert judging.task("vector_add").name == "vector_add"
+    with pytest.raises(UsageError, match="the task here is `vector_add`, not `copy_1d`"):
+        judging.task("copy_1d")
+
+
 def test_a_file_of_submissions_survives_a_cut(tmp_path: Path):
     file = tmp_path / "some" / "submissions.jsonl"
     kept = SubmissionFile(file)
-    assert [kept.add("t", "a", None, {}), kept.add("t", "b", None, {}), kept.add("t", "a", None, {})] == [1, 2, 1]
+    assert [kept.add("t", "a", None, {}), kept.add("t", "b", None, {}), kept.add("t", "b", None, {})] == [1, 2, 2]
     assert kept.add("t", "a", "k", {"n": 2}) == 3
     file.write_bytes(file.read_bytes()[:-5])
     again = SubmissionFile(file)

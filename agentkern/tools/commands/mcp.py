@@ -28,6 +28,7 @@ from agentkern.tools.server.submit import Judging
     help="Keep what ak_submit is given in this file, one JSON object a line.",
 )
 @click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The tasks' folder.")
+@click.option("--task", "only", metavar="NAME", help="The only task that may be answered.")
 @click.option("--judge-level", "level", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--judge-device", "device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--judge-seed", "seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -44,6 +45,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     hidden: tuple[str, ...],
     submissions_file: Path | None,
     tasks: Path | None,
+    only: str | None,
     level: Literal["quick", "full"],
     device: Literal["cpu", "cuda"],
     seed: int,
@@ -51,4 +53,4 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Serve the tools over the Model Context Protocol, on stdin and stdout."""
     assert transport == "stdio"
-    serve(hidden, Judging(SubmissionFile(submissions_file), tasks, level, device, seed, language))
+    serve(hidden, Judging(SubmissionFile(submissions_file), tasks, level, device, seed, language, only))

@@ -21,6 +21,7 @@ Answer = dict[str, Any]
 
 OPEN_CHECKS = ("text", "compile", "signature", "promises", "shown", "depends")
 """Checks on what the writer knows; what the others find tells of hidden sizes."""
+MOST_NAME = 100
 _MOST_DETAIL = 400
 _HINT = {
     "hidden": "right at the shown sizes, wrong at others: think of 0, 1, odd and larger sizes, and of special values",
@@ -34,7 +35,7 @@ _HINT = {
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How submissions are judged, and where they are kept."""
+    """How submissions are judged, and where they are kept. `only`: the one task that may be answered, if any."""
 
     kept: SubmissionFile = field(default_factory=lambda: SubmissionFile(None))
     tasks: Path | None = None
@@ -42,16 +43,19 @@ class Judging:
     device: Device = "cpu"
     seed: int = 0
     language: Language = "agentkern"
+    only: str | None = None
 
     def task(self, name: str) -> Task:
-        """Return a task by name. Errors: UsageError names the nearest."""
+        """Return a task by name. Errors: UsageError names the nearest, or the only one."""
+        if self.only is not None and name != self.only:
+            raise usage_error("task", f"the task here is `{self.only}`, not `{name[:MOST_NAME]}`")
         try:
             root = self.tasks or default_tasks()
             names = [child.name for child in root.iterdir() if (child / "task.toml").is_file()]
             if name not in names:
                 near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
                 hint = f"did you mean `{near[0]}`?" if near else f"there are {len(names)} tasks"
-                raise usage_error("task", f"there is no task `{name}`; {hint}")
+                raise usage_error("task", f"there is no task `{name[:MOST_NAME]}`; {hint}")
             return read_task(root / name)
         except TaskError as e:
             raise usage_error("task", str(e)) from e
