@@ -26,16 +26,20 @@ _OTHER_SEED = 104729
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """Calls by what they are for. `depends`: the base call with one argument changed, by its name."""
+    """Calls by what they are for. `depends`: the base call with one argument changed, by its name.
+
+    `rounding`: a call whose sums round, so that their order shows; no reference answers it.
+    """
 
     shown: tuple[Case, ...]
     hidden: tuple[Case, ...]
     base: Case
     depends: tuple[tuple[str, Case], ...]
+    rounding: Case
 
     @property
     def all(self) -> tuple[Case, ...]:
-        """Every call, in order."""
+        """Every call that the reference answers, in order."""
         return (*self.shown, *self.hidden, self.base, *(case for _, case in self.depends))
 
 
@@ -46,7 +50,8 @@ def cases_of(task: Task, level: Level, seed: int) -> Cases:
     shown += [task_case(task, "random", small, seed, scalars=other) for other in other_scalars(task)]
     hidden = _stage(task, task.shapes.hidden, level, seed + _HIDDEN_SEED)
     base = task_case(task, "random", small, seed + 1)
-    return Cases(tuple(shown), tuple(hidden), base, tuple(_changed(task, base, seed + _OTHER_SEED)))
+    rounding = task_case(task, "wide", small, seed + 2)
+    return Cases(tuple(shown), tuple(hidden), base, tuple(_changed(task, base, seed + _OTHER_SEED)), rounding)
 
 
 def small_sizes(task: Task) -> Sizes:
@@ -71,7 +76,7 @@ def _stage(task: Task, shapes: tuple[Sizes, ...], level: Level, seed: int) -> li
 def _changed(task: Task, base: Case, seed: int) -> Iterator[tuple[str, Case]]:
     call = base.call
     for tensor in task.tensors:
-        if tensor.access != "out":
+        if tensor.name in call.tensors:
             other = task_array(tensor, "random", call.sizes, seed)
             changed = replace(call, tensors={**call.tensors, tensor.name: other})
             yield tensor.name, Case(f"{base.name}, another `{tensor.name}`", changed)

@@ -57,6 +57,9 @@ def _spoiled_outputs(task: Task, source: Source) -> Iterator[tuple[str, Texts]]:
     yield "transposed", [*turned, *whole]
     lowered = [(f"`{t.name}` to {name}", _after(source, t, _cast(t, name))) for t in outputs for name in _lower(t)]
     yield "lower precision of the result", lowered
+    for tensor in outputs:
+        if tensor.is_partial:
+            yield f"overwritten rest of `{tensor.name}`", [("NaN or zeros", _before(source, tensor))]
     for tensor in outputs if len(outputs) > 1 else ():
         yield f"dropped output `{tensor.name}`", [("zeros", _after(source, tensor, _zeros(tensor)))]
 
@@ -127,6 +130,13 @@ def _cast(tensor: TaskTensor, lower: str) -> list[str]:
 def _after(source: Source, tensor: TaskTensor, lines: list[str]) -> str:
     """The solution with grids after its own."""
     return source.text_with([*source.kernel.body, *_statements(source, lines)])
+
+
+def _before(source: Source, tensor: TaskTensor) -> str:
+    """The solution behind a grid that fills an output, so that what it should keep is lost."""
+    value = "ak.nan" if tensor.dtype.is_float else _zero(tensor)
+    lines = [f"for n in ak.grid({extent_text(tensor)}):", f"    {flat_text(tensor)}[n] = {value}"]
+    return source.text_with([*_statements(source, lines), *source.kernel.body])
 
 
 def _statements(source: Source, lines: list[str]) -> list[ast.stmt]:

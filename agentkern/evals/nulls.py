@@ -33,6 +33,8 @@ def null_kernels(task: Task) -> Mapping[str, tuple[Wrong, ...]]:
         "constant": _every(task, "constant", lambda t: "0.5" if t.dtype.is_float else _some_integer(t)),
         "stale output": _text(task, "stale output", "nothing is written", _unwritten, partial=True),
     }
+    if any(t.dtype.is_float for t in _written(task)):
+        found["NaN"] = _every(task, "NaN", lambda t: "ak.nan" if t.dtype.is_float else "0")
     inputs = [t for t in task.tensors if t.access != "out"]
     return {kind: (null,) for kind, null in found.items()} | {
         f"copy of `{source.name}`": (_copy(task, source), _copy_of_rows(task, source)) for source in inputs

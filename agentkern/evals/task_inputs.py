@@ -31,8 +31,11 @@ def task_case(task: Task, kind: Kind, sizes: Sizes, seed: int, *, scalars: Scala
 
 
 def task_call(task: Task, kind: Kind, sizes: Sizes, seed: int, *, scalars: Scalars | None = None) -> Call:
-    """Return a call with seeded inputs at these sizes, scalars their usual ones unless given."""
-    tensors = {t.name: task_array(t, kind, sizes, seed) for t in task.tensors if t.access != "out"}
+    """Return a call with seeded inputs at these sizes, scalars their usual ones unless given.
+
+    A partial output begins with seeded values too: they are to stay, so that nothing fixed may pass for them.
+    """
+    tensors = {t.name: task_array(t, kind, sizes, seed) for t in task.tensors if t.access != "out" or t.is_partial}
     given = {s.name: s.value for s in task.scalars} | dict(scalars or {})
     return Call(tensors, dict(sizes), given)
 

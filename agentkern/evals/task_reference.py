@@ -65,7 +65,7 @@ def start_answers(task: Task, calls: Sequence[Call]) -> PendingAnswers:
         task.reference.function,
         inputs={p.name: p.dtype.name for p in signature.inputs},
         outputs=tuple(p.name for p in signature.outputs),
-        partial=tuple(p for p in signature.outputs if p.access == "out" and p not in signature.filled),
+        partial=signature.partial,
         frozen=True,
     )
     return _start(request, calls, signature.outputs)

@@ -114,8 +114,8 @@ def guarded(
 
 
 def initial(param: TensorParam, call: Call, which: int) -> Raw:
-    """Return what a parameter holds before a run: the call's array, or poison."""
-    if param.access in ("in", "inout"):
+    """Return what a parameter holds before a run: the call's array, or poison where the call has none."""
+    if param.name in call.tensors:
         return call.tensors[param.name]
     return poison(param.dtype, concrete(param.shape, call.sizes), which)
 

@@ -144,11 +144,13 @@ def _unique(shapes: list[dict[str, int]]) -> list[dict[str, int]]:
 
 
 def make_call(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, seed: int) -> Call:
-    """Return a call with seeded inputs."""
+    """Return a call with seeded inputs, and seeded values in partial outputs: those are to stay, poison is no value."""
     given = {p.name: scalars.get(p.name, _scalar(p, kind)) for p in signature.scalars}
-    made = {p.name: generate_for(kind, p, concrete(p.shape, sizes), seed) for p in signature.inputs}
-    arrays = keep_promises(signature.promises, made, sizes)
-    return Call(arrays, sizes, given)
+    made, held = (
+        {p.name: generate_for(kind, p, concrete(p.shape, sizes), seed) for p in params}
+        for params in (signature.inputs, signature.partial)
+    )
+    return Call(keep_promises(signature.promises, made, sizes) | held, sizes, given)
 
 
 def make_case(signature: Signature, kind: Kind, sizes: Sizes, scalars: Scalars, seed: int) -> Case:

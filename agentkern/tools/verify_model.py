@@ -33,7 +33,10 @@ class TimeLimitError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: raw arrays of In and InOut parameters, every size (static ones included), every scalar."""
+    """One call: raw arrays of In and InOut parameters and of what partial outputs hold, every size, every scalar.
+
+    Sizes are the static ones too.
+    """
 
     tensors: Arrays
     sizes: Sizes
@@ -136,10 +139,15 @@ class Signature:
         return tuple(t for t in self.tensors if t.access in ("out", "inout"))
 
     @property
+    def partial(self) -> tuple[TensorParam, ...]:
+        """Return the outputs of which some elements keep what they held: a call says what that is."""
+        partial = {name for name, promise in self.promises.items() if promise.partial}
+        return tuple(t for t in self.tensors if t.access == "out" and t.name in partial)
+
+    @property
     def filled(self) -> tuple[TensorParam, ...]:
         """Return the outputs of which every element is written."""
-        partial = {name for name, promise in self.promises.items() if promise.partial}
-        return tuple(t for t in self.tensors if t.access == "out" and t.name not in partial)
+        return tuple(t for t in self.tensors if t.access == "out" and t not in self.partial)
 
 
 def signature_of(kernel: Kernel) -> Signature:

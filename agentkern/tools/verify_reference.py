@@ -151,7 +151,7 @@ def _write_request(reference: Reference, subject: Subject, cases: Sequence[Case]
         reference.function,
         inputs={p.name: p.dtype.name for p in signature.inputs},
         outputs=tuple(p.name for p in signature.outputs),
-        partial=tuple(p for p in signature.outputs if p.access == "out" and p not in signature.filled),
+        partial=signature.partial,
         lists={listed.name: listed.entries for listed in signature.lists},
     )
     write_request(request, [case.call for case in cases], folder)

@@ -116,7 +116,10 @@ def test_equal_bits_against_a_reference_in_a_worker_are_bit_exact(tmp_path: Path
     assert record(result)[0] == "passed"
 
 
-@pytest.mark.parametrize(("kept", "verdict"), [("out", "bit_exact"), ("torch.zeros_like(out)", "wrong")])
+@pytest.mark.parametrize(
+    ("kept", "verdict"),
+    [("out", "bit_exact"), ("torch.zeros_like(out)", "wrong"), ("torch.full_like(out, torch.nan)", "wrong")],
+)
 def test_a_reference_is_told_what_a_partial_output_holds_before(kept: str, verdict: str, tmp_path: Path) -> None:
     kernel = lower_source(SOME_ROWS, "kernel.py", None, {}, {}).kernel
     assert kernel is not None

@@ -42,6 +42,10 @@ TIME_LIMIT_S = 20.0
 """A launch of a task's sizes takes far less in the simulator."""
 SHOWN_ERRORS = 3
 TIMING_S = 10.0
+_NO_ORDER = (
+    "`nondeterministic=True` says that bits may differ from run to run, and the task wants the same at every run: "
+    "leave it out, and add floats up with `ak.sum` or in a loop"
+)
 
 
 @dataclass(slots=True)
@@ -108,6 +112,8 @@ class AgentkernCandidate:
             return _refused(result.diagnostics)
         if wrong is not None:
             return Refusal("signature", wrong)
+        if program.nondeterministic:
+            return Refusal("promises", _NO_ORDER)
         excess = excess_promise(self.task, outline, program.sizes) or excess_alignment(
             signature_of(program.tile(first))
         )
