@@ -21,7 +21,7 @@ from agentkern.evals.candidates.table import Device, candidate_of
 from agentkern.evals.floor_texts import Text, nearest_text, zeros_text
 from agentkern.evals.judge import judge
 from agentkern.evals.judge_cases import Level
-from agentkern.evals.ledger import read_run, start_run
+from agentkern.evals.ledger import held, read_run, start_run
 from agentkern.evals.metrics import success_at_1, tasks_of
 from agentkern.evals.records import RunHeader, Sample, Submission
 from agentkern.evals.run import checkout_commit, run_result
@@ -43,13 +43,14 @@ def run_floor(
     """Record what agents make of tasks, going on where a run stopped. Errors: LedgerError; OSError."""
     ledger = start_run(folder, header)
     new = 0
-    done = ledger.done()
-    for agent in agents:
-        left = [task for task in tasks if not task.is_blocked and sample_id(task, agent) not in done]
-        for number, sample in enumerate(floor_samples(left, agent, header.level, header.seed, header.device)):
-            ledger.append(sample)
-            new += 1
-            report(number / len(left), f"{agent}: {sample.task}")
+    with held(folder):
+        done = ledger.done()
+        for agent in agents:
+            left = [task for task in tasks if not task.is_blocked and sample_id(task, agent) not in done]
+            for number, sample in enumerate(floor_samples(left, agent, header.level, header.seed, header.device)):
+                ledger.append(sample)
+                new += 1
+                report(number / len(left), f"{agent}: {sample.task}")
     return run_result(folder, header, new)
 
 

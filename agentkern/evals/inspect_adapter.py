@@ -27,10 +27,12 @@ from agentkern.evals.inspect_records import sample_of, transcript_of
 from agentkern.evals.inspect_solvers import JOB, solver_of
 from agentkern.evals.judging import Judges
 from agentkern.evals.ledger import Ledger
+from agentkern.evals.plain_values import plainly
 from agentkern.evals.prompts import task_prompt
 from agentkern.evals.records import CORRECT, Sample
 from agentkern.evals.run_model import Job, RunRequest
-from agentkern.evals.station import Station
+from agentkern.evals.station import Station, lost_samples
+from agentkern.runtime.programs import OUR_ERRORS
 from agentkern.tools.progress import Report
 
 # Not public, and the only way in which inspect tells of providers, packages and keys that are not there.
@@ -51,6 +53,7 @@ class _Run:
         self.judges = Judges(request.parallel, request.device, request.level, request.seed)
         self.station = Station(request, self.judges, ledger.folder / "submissions")
         self.written: set[str] = set()
+        self.lost: dict[str, str] = {}
         self._report = report
         self._turn = threading.Lock()
 
@@ -63,10 +66,25 @@ class _Run:
             if job.id in self.written:
                 return
             self.written.add(job.id)
-        sample = self._judged(job, sample_of(job, ended, self.station.handed_in(job)))
-        path = self.ledger.keep_transcript(job.id, transcript_of(ended))
-        self.ledger.append(sample.model_copy(update={"transcript": path}))
+        try:
+            sample = self._judged(job, sample_of(job, ended, self.station.handed_in(job)))
+            path = self.ledger.keep_transcript(job.id, transcript_of(ended))
+            self.ledger.append(sample.model_copy(update={"transcript": path}))
+        except (OSError, MemoryError, *OUR_ERRORS):
+            self.written.discard(job.id)  # done again when the run is over
+            raise
         self._report(len(self.written) / len(self.jobs), f"{job.id}: {sample.state}")
+
+    def keep_last(self, ended: EvalSample) -> None:
+        """Keep a sample that the hook could not. Errors: OSError; what else fails, `keep_lost` tells."""
+        try:
+            self.keep(ended)
+        except OUR_ERRORS as e:
+            self.lost[str(ended.metadata.get(JOB))] = f"an error of ours, {type(e).__name__}: {e}"
+
+    def keep_lost(self) -> None:
+        """Write a line for each sample of which there is none yet, so that each is known and run again."""
+        self.ledger.extend(lost_samples([job for job in self.jobs.values() if job.id not in self.written], self.lost))
 
     def _judged(self, job: Job, sample: Sample) -> Sample:
         judged = tuple(
@@ -102,6 +120,7 @@ def run_jobs(request: RunRequest, jobs: tuple[Job, ...], ledger: Ledger, report:
         for name in dict.fromkeys(job.model for job in jobs):
             with redirect_stdout(io.StringIO()):  # inspect greets, and stdout has one answer and nothing else
                 _run_model(run, name, [job for job in jobs if job.model == name])
+        run.keep_lost()
     finally:
         del _runs["run"]
         run.judges.close()
@@ -140,7 +159,9 @@ def _run_model(run: _Run, name: str, jobs: list[Job]) -> None:
     )
     for log in logs:
         for ended in log.samples or ():
-            run.keep(ended)
+            run.keep_last(ended)
+        if log.error is not None:
+            run.lost |= {job.id: _plain(log.error.message) for job in jobs if job.id not in run.lost}
 
 
 def _inspect_sample(job: Job) -> InspectSample:
@@ -149,7 +170,9 @@ def _inspect_sample(job: Job) -> InspectSample:
 
 def _model(request: RunRequest, name: str) -> Model:
     try:
-        return mock_model(name, request) if request.lane == "mock" else get_model(name)
+        found = mock_model(name, request) if request.lane == "mock" else get_model(name, memoize=False)
+        found.api.generate = plainly(found.api.generate)
+        return found
     except UnknownScript as e:
         raise ModelUnavailable(str(e)) from e
     except (ImportError, ValueError, _PREREQUISITE) as e:

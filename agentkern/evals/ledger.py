@@ -7,6 +7,7 @@ aside by the next writer, and everything before it stands. Of two lines for one 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 from collections.abc import Generator, Iterable
@@ -23,6 +24,8 @@ SAMPLES = "samples.jsonl"
 TORN = "samples.torn"
 TRANSCRIPTS = "transcripts"
 _LOCK = ".lock"
+_RUNNING = ".running"
+_MOST_NAME = 120
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -67,7 +70,7 @@ class Ledger:
 
     def keep_transcript(self, sample_id: str, data: str, ending: str = "json") -> str:
         """Write what was said in a sample; return the file's path in the run's folder. Errors: OSError."""
-        name = f"{TRANSCRIPTS}/{_UNSAFE.sub('-', sample_id).strip('.-') or 'sample'}.{ending}"
+        name = f"{TRANSCRIPTS}/{file_name(sample_id)}.{ending}"
         _write_whole(self.folder / name, data)
         return name
 
@@ -77,6 +80,26 @@ class Ledger:
         Errors: LedgerError.
         """
         return frozenset(sample.id for sample in read_run(self.folder).samples if sample.state != "error")
+
+
+def file_name(sample_id: str) -> str:
+    """Return what a file about a sample is called: readable, short, and another one for every other sample."""
+    known = hashlib.sha256(sample_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{_UNSAFE.sub('-', sample_id).strip('.-')[:_MOST_NAME]}-{known}"
+
+
+@contextmanager
+def held(folder: Path) -> Generator[None]:
+    """Be the one process that works at a run, until the end or any death. Errors: LedgerError where another does."""
+    handle = os.open(folder / _RUNNING, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as e:
+            raise LedgerError(f"{folder}: another process works at this run; wait for its end") from e
+        yield
+    finally:
+        os.close(handle)
 
 
 def start_run(folder: Path, header: RunHeader) -> Ledger:
@@ -113,10 +136,13 @@ def read_header(folder: Path) -> RunHeader:
 
 
 def read_run(folder: Path) -> Read:
-    """Return a run, samples in the order of their first lines. Errors: LedgerError for the header only."""
+    """Return a run, samples in the order of their first lines. Errors: LedgerError where a file cannot be read."""
     header = read_header(folder)
     file = folder / SAMPLES
-    data = file.read_bytes() if file.is_file() else b""
+    try:
+        data = file.read_bytes() if file.exists() else b""
+    except OSError as e:
+        raise LedgerError(f"{file}: {e.strerror}") from e
     whole, _, torn = data.rpartition(b"\n")
     samples: dict[str, Sample] = {}
     problems: list[str] = []
@@ -138,10 +164,13 @@ def read_transcript(folder: Path, sample: Sample) -> str | None:
     """Return what was said in a sample, None where it was not kept or lies outside the run's folder."""
     if not sample.transcript:
         return None
-    file = (folder / sample.transcript).resolve()
-    if not file.is_relative_to(folder.resolve()) or not file.is_file():
-        return None
-    return file.read_text(encoding="utf-8", errors="replace")
+    try:
+        file = (folder / sample.transcript).resolve()
+        if not file.is_relative_to(folder.resolve()) or not file.is_file():
+            return None
+        return file.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return None  # a name that no file can have
 
 
 def _said(error: ValidationError) -> str:

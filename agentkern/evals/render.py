@@ -60,7 +60,8 @@ def replay_report(result: ReplayResult) -> str:
         for row in result.submissions
         if row.agreement in _SHOWN
     ]
-    return "\n".join([headline(result), table(rows)]).rstrip("\n") + "\n"
+    problems = [f"  {problem}" for problem in result.problems]
+    return "\n".join([headline(result), table(rows), *problems]).rstrip("\n") + "\n"
 
 
 def _verdict(text: str) -> str:

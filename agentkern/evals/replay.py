@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from agentkern.evals.arms import ARMS
 from agentkern.evals.candidates.table import Device, candidate_of
 from agentkern.evals.judge import judge, judge_digest
 from agentkern.evals.judge_cases import Bench, Level, make_bench
 from agentkern.evals.ledger import Read, read_run
-from agentkern.evals.records import Judgement, Language, Submission
+from agentkern.evals.records import Judgement, Language, RunHeader, Sample, Submission
 from agentkern.evals.results import Agreement, Replayed, ReplayResult
 from agentkern.evals.task import read_task
 from agentkern.evals.task_model import Task
@@ -30,7 +31,10 @@ _WHOLE = "judge_digest"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One submission to judge: what it was stored with says how, unless another level or device is asked for."""
+    """One submission to judge: its run says how, unless another level or device is asked for.
+
+    What a judgement says of itself is not taken for how it was made: it is held to the run like all else of it.
+    """
 
     sample: str
     language: Language
@@ -38,6 +42,7 @@ class Order:
     level: Level
     device: Device
     seed: int
+    is_other: bool
 
 
 def replay(
@@ -70,13 +75,17 @@ def replay(
 def _orders(run: Read, level: Level | None, device: Device | None) -> Iterator[tuple[str, Order]]:
     for sample in run.samples:
         for handed_in in sample.submissions:
-            stored = handed_in.judgement
-            usual = run.header if stored is None else stored
-            language: Language = "agentkern" if stored is None else stored.language
-            yield (
-                sample.task,
-                Order(sample.id, language, handed_in, level or usual.level, device or usual.device, usual.seed),
-            )
+            usual = run.header
+            how = (level or usual.level, device or usual.device)
+            is_other = how != (usual.level, usual.device)
+            yield sample.task, Order(sample.id, _language(sample, handed_in), handed_in, *how, usual.seed, is_other)
+
+
+def _language(sample: Sample, handed_in: Submission) -> Language:
+    """The arm's language; of an arm that is none of ours, what the judgement says."""
+    if sample.arm in ARMS:
+        return ARMS[sample.arm].language
+    return "agentkern" if handed_in.judgement is None else handed_in.judgement.language
 
 
 def _in_processes(tasks: Mapping[str, Task], orders: Mapping[str, list[Order]]) -> Iterator[list[Replayed]]:
@@ -114,7 +123,7 @@ def compared(order: Order, made: Judgement, digest: str) -> Replayed:
     one, other = (j.model_dump(mode="json", exclude=_TIMES | {_WHOLE}) for j in (stored, made))
     fields = tuple(name for name in one if one[name] != other[name])
     is_stale = stored.judge_digest != digest
-    if (stored.level, stored.device) != (made.level, made.device):
+    if order.is_other and (stored.level, stored.device) != (made.level, made.device):
         return _row(order, "other", stored.verdict, made, fields, is_stale=is_stale)
     agreement: Agreement = "equal" if not fields else "stale" if is_stale else "different"
     return _row(order, agreement, stored.verdict, made, fields, is_stale=is_stale)
@@ -149,14 +158,26 @@ def _result(run: Read, rows: list[Replayed], seconds: float) -> ReplayResult:
     counted = {name: sum(row.agreement == name for row in rows) for name in dict.fromkeys(r.agreement for r in rows)}
     bad = sorted((row for row in rows if row.agreement in _BAD), key=lambda row: _BAD.index(row.agreement))
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counted.items()) or "nothing stored"
-    step = "nothing to do" if not bad else f"first `{bad[0].sample}`, submission {bad[0].number}: {_why(bad[0])}"
+    step = "nothing to do"
+    if bad:
+        step = f"first `{bad[0].sample}`, submission {bad[0].number}: {_why(bad[0])}"
+    elif run.problems:
+        step = f"the store is damaged: {run.problems[0]}"
+    absent = n_planned(run.header) - len(run.samples)
+    missing = f", {absent} samples of the run are not there" if absent > 0 else ""
     return ReplayResult(
-        status="failed" if bad else "ok",
-        summary=f"{len(rows)} submissions judged again: {counts}; {step}",
+        status="failed" if bad or run.problems else "ok",
+        summary=f"{len(rows)} submissions judged again: {counts}{missing}; {step}",
         run=run.header.id,
         submissions=tuple(rows),
+        problems=run.problems,
         seconds=seconds,
     )
+
+
+def n_planned(header: RunHeader) -> int:
+    """Return how many samples a run has once it is whole."""
+    return len(header.tasks) * len(header.arms) * len(header.models) * header.epochs
 
 
 def _why(row: Replayed) -> str:

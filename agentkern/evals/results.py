@@ -104,8 +104,9 @@ class Replayed(Record):
 
 
 class ReplayResult(Result):
-    """Every stored submission of a run."""
+    """Every stored submission of a run. `problems`: what of the store could not be read."""
 
     run: str
     submissions: tuple[Replayed, ...] = ()
+    problems: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -18,7 +18,7 @@ from typing import Any
 
 import agentkern
 from agentkern.diagnostics import Span, error
-from agentkern.evals.ledger import HEADER, read_run, start_run
+from agentkern.evals.ledger import HEADER, held, read_run, start_run
 from agentkern.evals.records import RunHeader, SampleState, Verdict
 from agentkern.evals.run_model import RunLimits, RunRequest, RunResult
 from agentkern.evals.task import suite_digest
@@ -42,13 +42,14 @@ def run(request: RunRequest, report: Report = silent) -> RunResult:
     except ModuleNotFoundError as e:
         return _unavailable("AK820", header, request, reason=f"the package `{e.name}` is not installed")
     ledger = start_run(request.folder, header)
-    done = ledger.done()
-    missing = tuple(job for job in request.jobs if job.id not in done)
-    if missing:
-        try:
-            adapter.run_jobs(request, missing, ledger, report)
-        except adapter.ModelUnavailable as e:
-            return _unavailable("AK821", header, request, reason=str(e))
+    with held(request.folder):
+        done = ledger.done()
+        missing = tuple(job for job in request.jobs if job.id not in done)
+        if missing:
+            try:
+                adapter.run_jobs(request, missing, ledger, report)
+            except adapter.ModelUnavailable as e:
+                return _unavailable("AK821", header, request, reason=str(e))
     return run_result(request.folder, header, len(missing))
 
 

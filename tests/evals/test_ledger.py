@@ -11,8 +11,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from agentkern.evals.ledger import SAMPLES, TORN, Ledger, LedgerError, read_run, read_transcript, start_run
+from agentkern.evals.ledger import (
+    SAMPLES,
+    TORN,
+    Ledger,
+    LedgerError,
+    file_name,
+    held,
+    read_run,
+    read_transcript,
+    start_run,
+)
+from agentkern.evals.records import Submission
 from tests.evals.runs import header, sample
 
 WRITER = """
@@ -141,8 +153,36 @@ def test_a_folder_without_a_header_is_no_run(tmp_path: Path):
 
 def test_transcripts_stay_in_the_folder(ledger: Ledger):
     name = ledger.keep_transcript("../../a b/\x00é", "said \ud800")
-    assert name == "transcripts/a-b.json"
+    assert name.startswith("transcripts/a-b-")
+    assert name.endswith(".json")
     assert read_transcript(ledger.folder, sample(transcript=name)) == "said \\ud800"
     assert read_transcript(ledger.folder, sample(transcript="../../../etc/passwd")) is None
     assert read_transcript(ledger.folder, sample(transcript="transcripts/none.json")) is None
     assert read_transcript(ledger.folder, sample()) is None
+
+
+def test_one_process_at_a_time_works_at_a_run(ledger: Ledger):
+    with held(ledger.folder):
+        with pytest.raises(LedgerError, match="another process works at this run"), held(ledger.folder):
+            pass
+    with held(ledger.folder):
+        pass
+
+
+def test_files_about_samples_do_not_take_each_others_names():
+    names = [file_name(name) for name in ("t:a/b:m:1", "t:a-b:m:1", "t:a:b-m:1", "x" * 400, "\ud800", "..")]
+    assert len(set(names)) == len(names)
+    assert max(map(len, names)) < 200
+    assert not any(name.startswith(".") or "/" in name for name in names)
+
+
+@pytest.mark.parametrize("field", ["number", "at_call", "tokens"])
+@pytest.mark.parametrize("number", [-1, 10**400])
+def test_numbers_that_no_average_holds_are_no_record(field: str, number: int):
+    with pytest.raises(ValidationError, match=field):
+        Submission.model_validate({"number": 1, "at_call": 0, "tokens": 0, "source": ""} | {field: number})
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "transcripts", "../../etc/passwd"])
+def test_a_transcript_with_an_impossible_name_is_none(ledger: Ledger, name: str):
+    assert read_transcript(ledger.folder, sample(transcript=name)) is None

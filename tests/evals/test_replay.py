@@ -97,6 +97,28 @@ def test_several_tasks_are_judged_in_processes_and_another_level_is_no_differenc
     assert found.status == "ok"
 
 
+@pytest.mark.parametrize("change", [{"level": "full"}, {"seed": 7}, {"device": "cuda"}, {"language": "cuda"}])
+def test_what_a_judgement_says_of_how_it_was_made_is_held_to_the_run(
+    stored: dict[str, Judgement], tmp_path: Path, change: dict[str, object]
+):
+    claimed = stored[RIGHT].model_copy(update=change)
+    made = with_submission(RIGHT, claimed, 1).model_copy(update={"arm": "agentkern/mcp"})
+    start_run(tmp_path / "run", header()).append(made)
+    found = replay(tmp_path / "run", (VECTOR_ADD,))
+    assert [(row.agreement, row.fields[:1]) for row in found.submissions] == [("different", (*change,)[:1])]
+
+
+@pytest.mark.parametrize(("damage", "said"), [(b'{"id": 1}\n', "line 2"), (b'{"id":', "cut off")])
+def test_a_damaged_store_is_no_success(stored: dict[str, Judgement], tmp_path: Path, damage: bytes, said: str):
+    start_run(tmp_path / "run", header(epochs=3)).append(with_submission(RIGHT, stored[RIGHT], 1))
+    with (tmp_path / "run" / "samples.jsonl").open("ab") as file:
+        file.write(damage)
+    found = replay(tmp_path / "run", (VECTOR_ADD,))
+    assert found.status == "failed"
+    assert "1 equal, 2 samples of the run are not there; the store is damaged" in found.summary
+    assert said in found.problems[0]
+
+
 def test_a_folder_that_is_no_run_is_a_wrong_call(tmp_path: Path):
     found = CliRunner().invoke(command, ["replay", str(tmp_path)])
     assert found.exit_code != 0

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from agentkern.evals import inspect_adapter, inspect_mock
 from agentkern.evals.arms import arms_named
-from agentkern.evals.ledger import SAMPLES, LedgerError
+from agentkern.evals.ledger import SAMPLES, Ledger, LedgerError
+from agentkern.evals.mock import SCRIPTS, Script, Turn
+from agentkern.evals.records import Sample
 from agentkern.evals.run import run as run_request
 from agentkern.evals.run import tasks_named
 from agentkern.evals.run_model import RunRequest
@@ -243,3 +246,42 @@ def test_a_missing_extra_is_told_with_what_to_install(tmp_path: Path, monkeypatc
     result = run_here(tmp_path, ("fixes",), "agentkern/zero_shot")
     assert (result.status, result.diagnostics[0].code) == ("unavailable", "AK820")
     assert "agentkern[evals]" in result.summary
+
+
+def spoken(monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
+    monkeypatch.setattr(inspect_mock, "SCRIPTS", {**SCRIPTS, "own": script})
+
+
+@pytest.mark.parametrize("arm", ["agentkern/zero_shot", "agentkern/plain_loop"])
+def test_half_a_character_costs_no_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arm: str):
+    spoken(monkeypatch, lambda scene: Turn("so be it \ud800" if scene.turns else "```python\n# \ud83d\n```\n"))
+    result = run_here(tmp_path, ("own",), arm)
+    assert result.states == {"done": 1}
+    (found,) = samples(tmp_path).values()
+    assert found.submissions[0].source == "# \ufffd\n"
+
+
+def test_what_the_hook_could_not_write_is_written_when_the_run_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    kept, failures = Ledger.append, [OSError(28, "No space left on device")]
+
+    def append(ledger: Ledger, sample: Sample) -> None:
+        if failures:
+            raise failures.pop()
+        kept(ledger, sample)
+
+    monkeypatch.setattr(Ledger, "append", append)
+    assert run_here(tmp_path, ("prose",), "agentkern/zero_shot").states == {"no_submission": 1}
+
+
+def test_a_sample_that_cannot_be_recorded_is_told_and_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def broken(_ended: object) -> str:
+        raise ValueError("no transcript")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inspect_adapter, "transcript_of", broken)
+        result = run_here(tmp_path, ("prose",), "agentkern/zero_shot")
+    assert (result.states, result.samples) == ({"error": 1}, 1)
+    (found,) = samples(tmp_path).values()
+    assert found.error == "an error of ours, ValueError: no transcript"
+    again = run_here(tmp_path, ("prose",), "agentkern/zero_shot", resume=True)
+    assert (again.new, again.states) == (1, {"no_submission": 1})
