@@ -10,7 +10,7 @@ from agentkern.diagnostics import Span, error
 from agentkern.tools.install.clients import CLIENTS, Client
 from agentkern.tools.install.entry import ConfigError
 from agentkern.tools.install.files import difference, missing_folders, read_or_none, write_atomically
-from agentkern.tools.install.plan import Change, PlanError, has_entry, plan_install, plan_undo
+from agentkern.tools.install.plan import Change, PlanError, foreign_name, has_entry, plan_install, plan_undo
 from agentkern.tools.install.record import FILE, FOLDER, Installed, read_record, write_record, written
 from agentkern.tools.results import Record, Result, diagnostic_record
 
@@ -71,9 +71,13 @@ def installed_clients(project: Path) -> dict[str, bool]:
 
 def _record(project: Path) -> Installed:
     try:
-        return read_record(project)
+        record = read_record(project)
     except ConfigError as e:
         raise PlanError(project / FOLDER / FILE, str(e)) from e
+    foreign = foreign_name(project, record)
+    if foreign is not None:
+        raise PlanError(project / FOLDER / FILE, f"it names `{foreign}`, which is no client's: remove the record")
+    return record
 
 
 def _install(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentkern.tools.install import json_text, toml_text
-from agentkern.tools.install.clients import SERVER, Client
+from agentkern.tools.install.clients import CLIENTS, SERVER, Client
 from agentkern.tools.install.entry import ConfigError, Entry, entry
 from agentkern.tools.install.files import read_or_none
 from agentkern.tools.install.record import Installed, digest
@@ -77,6 +77,26 @@ def _restored(project: Path, name: str, record: Installed) -> list[Change]:
     now = _read(path)
     row = record.files[name]
     return [Change(name, path, now, row.content_before)] if now is not None and digest(now) in row.ours else []
+
+
+def foreign_name(project: Path, record: Installed) -> str | None:
+    """Return what a record names that is no client's and no folder of the project: another has written that record."""
+    for name in {*record.files, *(name for names in record.clients.values() for name in names)}:
+        if not _is_a_clients(project, _located(project, name)):
+            return name
+    return next((name for name in record.folders if Path(name).is_absolute() or ".." in Path(name).parts), None)
+
+
+def _is_a_clients(project: Path, path: Path) -> bool:
+    """Whether a path is a client's settings, or lies in a skill of ours."""
+    for client in CLIENTS.values():
+        skills = _located(project, client.skills)
+        if path == _located(project, client.config):
+            return True
+        inside = path.relative_to(skills).parts if path.is_relative_to(skills) else ()
+        if inside and inside[0].startswith(f"{SERVER}-"):
+            return True
+    return False
 
 
 def has_entry(client: Client, project: Path) -> bool:

@@ -9,8 +9,9 @@ import hashlib
 import json
 from base64 import b64decode, b64encode
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from agentkern.tools.install.entry import ConfigError
 from agentkern.tools.install.files import write_atomically
@@ -21,10 +22,18 @@ FILE = "installed.json"
 VERSION = 1
 
 
+def _is_base64(text: str) -> str:
+    b64decode(text, validate=True)  # binascii.Error is a ValueError
+    return text
+
+
+Base64 = Annotated[str, AfterValidator(_is_base64)]
+
+
 class Written(Record):
     """One file that we wrote. `before`: what was there, base64, None for no file; `ours`: digests of what we wrote."""
 
-    before: str | None
+    before: Base64 | None
     ours: tuple[str, ...]
 
     @property

@@ -17,7 +17,7 @@ def parse(text: str) -> dict[str, Any]:
     """Return what a text holds. Errors: ConfigError."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
+    except (ValueError, RecursionError) as e:  # numbers of thousands of digits, and lists in lists in lists
         raise ConfigError(str(e)) from e
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -241,6 +242,35 @@ def test_a_damaged_record_stops_it(tmp_path: Path):
     (tmp_path / ".agentkern" / "installed.json").write_text("{")
     result = write(tmp_path, "claude", undo=True)
     assert "no record" in result.summary
+
+
+@pytest.mark.parametrize("name", ["../victim", "src/victim", "/etc/victim", ".claude/skills/other/victim"])
+def test_a_record_that_names_what_no_client_has_changes_nothing(tmp_path: Path, name: str):
+    project = tmp_path / "project"
+    (project / ".agentkern").mkdir(parents=True)
+    victim = project / name
+    if not name.startswith("/"):
+        victim.parent.mkdir(parents=True, exist_ok=True)
+        victim.write_bytes(b"victim")
+    row = {"before": None, "ours": [hashlib.sha256(b"victim").hexdigest()]}
+    record = {"version": 1, "clients": {"claude": [name]}, "files": {name: row}, "folders": []}
+    (project / ".agentkern" / "installed.json").write_text(json.dumps(record))
+    for undo in (True, False):
+        result = install(InstallRequest(client="claude", project=project, undo=undo), lambda _diff: True)
+        assert (result.action, f"names `{name}`" in result.summary) == ("failed", True)
+    assert name.startswith("/") or victim.read_bytes() == b"victim"
+
+
+@pytest.mark.parametrize("folder", ["../outside", "/tmp"])
+def test_a_record_of_folders_elsewhere_removes_none(tmp_path: Path, folder: str):
+    project = tmp_path / "project"
+    (project / ".agentkern").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    record = {"version": 1, "clients": {"claude": []}, "files": {}, "folders": [folder]}
+    (project / ".agentkern" / "installed.json").write_text(json.dumps(record))
+    result = install(InstallRequest(client="claude", project=project, undo=True), lambda _diff: True)
+    assert result.action == "failed"
+    assert (tmp_path / "outside").is_dir()
 
 
 def test_the_record_is_private_and_ignored_by_git(tmp_path: Path):

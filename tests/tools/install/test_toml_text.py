@@ -53,6 +53,8 @@ def test_a_header_inside_of_a_string_is_none():
         ('mcp_servers = { other = { command = "x" } }', "inline"),
         ('mcp_servers.agentkern.command = "x"', "inline"),
         ("[mcp_servers]\nagentkern = 3", "no table"),
+        (f"a = {'[' * 5000}{']' * 5000}", "recursion"),
+        (f"a = {'9' * 5000}", "digits"),
     ],
 )
 def test_what_cannot_take_the_table_is_refused(text: str, wrong: str):
