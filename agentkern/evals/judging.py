@@ -17,6 +17,8 @@ from agentkern.evals.task_model import Task
 from agentkern.runtime.worker import JobFailed, Worker
 
 _JOBS = {"judge": "agentkern.evals.judging:judge_job"}
+_MEMORY_BYTES: dict[Device, int] = {"cpu": 8 << 30, "cuda": 16 << 30}
+"""Private memory of a judge: a task's largest tensor takes 8 MiB, and two judges are to fit a small machine."""
 _SECONDS: dict[Level, float] = {"quick": 180.0, "full": 1200.0}
 
 
@@ -69,7 +71,9 @@ class Judges:
         }
         worker = self._free.get()
         try:
-            outcome = worker.run_job("judge", payload, timeout_s=_SECONDS[self._level])
+            outcome = worker.run_job(
+                "judge", payload, timeout_s=_SECONDS[self._level], memory_bytes=_MEMORY_BYTES[self._device]
+            )
         finally:
             self._free.put(worker)
         if isinstance(outcome, JobFailed):

@@ -40,16 +40,32 @@ _DENIED = {
         "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424, "pidfd_open": 434,
         "pidfd_getfd": 438, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "mount": 165,
         "unshare": 272, "setns": 308, "bpf": 321, "userfaultfd": 323, "perf_event_open": 298, "keyctl": 250,
-        "io_uring_setup": 425,
+        "io_uring_setup": 425, "process_madvise": 440, "process_mrelease": 448, "migrate_pages": 256,
+        "move_pages": 279, "shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240, "add_key": 248,
+        "request_key": 249,
     },
     "aarch64": {
         "socket": 198, "connect": 203, "execve": 221, "execveat": 281, "kill": 129, "tkill": 130,
         "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "pidfd_send_signal": 424, "pidfd_open": 434,
         "pidfd_getfd": 438, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "mount": 40,
         "unshare": 97, "setns": 268, "bpf": 280, "userfaultfd": 282, "perf_event_open": 241, "keyctl": 219,
-        "io_uring_setup": 425,
+        "io_uring_setup": 425, "process_madvise": 440, "process_mrelease": 448, "migrate_pages": 238,
+        "move_pages": 239, "shmget": 194, "semget": 190, "msgget": 186, "mq_open": 180, "add_key": 217,
+        "request_key": 218,
     },
 }  # fmt: skip
+# What bounds, moves or slows a process, by the process named first: its own only, which is 0. setpriority names a kind.
+_OF_PROCESS = {
+    "x86_64": {"prlimit64": 302, "sched_setaffinity": 203, "sched_setscheduler": 144, "sched_setparam": 142,
+               "sched_setattr": 314},
+    "aarch64": {"prlimit64": 261, "sched_setaffinity": 122, "sched_setscheduler": 119, "sched_setparam": 118,
+                "sched_setattr": 274},
+}  # fmt: skip
+_REFUSED = {"x86_64": {"setpriority": 141, "ioprio_set": 251}, "aarch64": {"setpriority": 140, "ioprio_set": 30}}
+# Memory that no limit of a process counts; CUDA's driver asks for it.
+_MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
+# fcntl can have signals sent to any process: F_SETOWN, F_SETSIG, F_SETOWN_EX.
+_FCNTL, _SIGNALLING = {"x86_64": 72, "aarch64": 25}, (8, 10, 15)
 # What depends on an argument: threads are the process's own, and so is a signal to itself.
 _CLONE, _CLONE3, _TGKILL = {"x86_64": 56, "aarch64": 220}, 435, {"x86_64": 234, "aarch64": 131}
 
@@ -67,6 +83,7 @@ class Limits:
 
 def confine(limits: Limits, readable: Iterable[Path], writable: Iterable[Path]) -> tuple[str, ...]:
     """Give up what is not named; return what holds from now on: `files`, `network`, `calls`."""
+    _be_the_first_to_go()
     _limit_resources(limits)
     if sys.platform != "linux":
         return ()
@@ -83,6 +100,17 @@ def confine(limits: Limits, readable: Iterable[Path], writable: Iterable[Path]) 
     return tuple(held)
 
 
+def not_confined(limits: Limits, held: Iterable[str]) -> str:
+    """Return what `confine` should hold and does not, in words; nothing where all of it holds."""
+    found = set(held)
+    needed = {"files": "files (Landlock)", "network": "the network (namespaces, or a filter of system calls)"}
+    if not limits.may_execute:
+        needed["calls"] = "system calls (seccomp)"
+    if "calls" in found:
+        found.add("network")  # sockets are among what the filter refuses
+    return ", ".join(words for name, words in needed.items() if name not in found)
+
+
 def _limit_resources(limits: Limits) -> None:
     seconds = int(limits.seconds) + 1
     bounds = {
@@ -92,10 +120,29 @@ def _limit_resources(limits: Limits) -> None:
         resource.RLIMIT_DATA: limits.memory_bytes,  # reserved address space, of which CUDA takes terabytes, is free
         resource.RLIMIT_NOFILE: 1024,
     }
+    if not limits.uses_gpu:
+        # shared memory too, which is no data
+        bounds[resource.RLIMIT_AS] = _address_space_bytes() + limits.memory_bytes
     for which, bound in bounds.items():
         _, hard = resource.getrlimit(which)
         bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
         resource.setrlimit(which, (bound, bound))
+
+
+def _address_space_bytes() -> int:
+    """Return how much address space this process has by now."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _be_the_first_to_go() -> None:
+    """Where the machine's memory is at its end, let it be this process that ends."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    except OSError:
+        return  # a system without it
 
 
 def _restrict_files(libc: ctypes.CDLL, limits: Limits, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
@@ -148,6 +195,16 @@ def _program(machine: str, pid: int, denied: int) -> bytes:
     rows += [(at_least, 0, 1, _X32_BIT), (answer, 0, 0, denied)]
     for call in _DENIED[machine].values():
         rows += [(equal, 0, 1, call), (answer, 0, 0, denied)]
+    uncounted = (_MEMFD_CREATE[machine],) if denied == _KILL else ()
+    for call in (*_REFUSED[machine].values(), *uncounted):
+        rows += [(equal, 0, 1, call), (answer, 0, 0, _REFUSE)]
+    # by their first argument's low half, the process; by fcntl's second, what it does
+    for call in _OF_PROCESS[machine].values():
+        rows += [(equal, 0, 4, call), (load, 0, 0, 16), (equal, 1, 0, 0), (answer, 0, 0, _REFUSE)]
+        rows += [(answer, 0, 0, _ALLOW)]
+    own, signal, own_ex = _SIGNALLING
+    rows += [(equal, 0, 6, _FCNTL[machine]), (load, 0, 0, 24), (equal, 2, 0, own), (equal, 1, 0, signal)]
+    rows += [(equal, 0, 1, own_ex), (answer, 0, 0, _REFUSE), (answer, 0, 0, _ALLOW)]
     rows += [(equal, 0, 1, _CLONE3), (answer, 0, 0, _UNKNOWN)]  # libraries then ask for clone
     # the first argument's low half: flags of clone, the process of tgkill
     rows += [(equal, 0, 4, _CLONE[machine]), (load, 0, 0, 16), (any_bit, 1, 0, _CLONE_THREAD)]

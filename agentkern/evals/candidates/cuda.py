@@ -244,12 +244,16 @@ class CudaCandidate:
 def _images(plan: CudaPlan, buffers: Mapping[str, GuardedArray], sizes: Sizes) -> dict[str, dict[str, Any]]:
     """Return each buffer's memory and where its first element lies in it, scratch after the parameters."""
     images = {name: {"memory": b.memory.tobytes(), "offset": _offset(b)} for name, b in buffers.items()}
+    left = MAX_SCRATCH_BYTES
     for scratch in plan.scratch:
         n_bytes = np.dtype(STORAGE[scratch.dtype]).itemsize
         for extent in scratch.shape:
             n_bytes *= max(0, evaluate(extent, sizes))
-        if n_bytes > MAX_SCRATCH_BYTES:
-            raise BadPlan(f"scratch `{scratch.name}` needs {n_bytes} bytes; {MAX_SCRATCH_BYTES} are possible")
+        if n_bytes > left:
+            raise BadPlan(
+                f"scratch `{scratch.name}` needs {_short(n_bytes)} bytes; {left} of {MAX_SCRATCH_BYTES} are left"
+            )
+        left -= n_bytes
         images[scratch.name] = {"memory": b"\xa5" * n_bytes, "offset": 0}
     return images
 
@@ -261,11 +265,18 @@ def _offset(buffer: GuardedArray) -> int:
 def _check_shape(kernel: str, grid: list[int], block: list[int], shared: int) -> None:
     blocks, threads = int(np.prod(grid, dtype=object)), int(np.prod(block, dtype=object))
     if any(extent < 0 for extent in grid) or blocks > MAX_BLOCKS:
-        raise BadPlan(f"`{kernel}` would run on a grid of {grid}")
+        raise BadPlan(f"`{kernel}` would run on a grid of {', '.join(map(_short, grid))} blocks")
     if any(extent < 1 for extent in block) or threads > MAX_THREADS or threads % 32:
-        raise BadPlan(f"a block of `{kernel}` has {threads} threads; 32 to {MAX_THREADS} in whole warps are possible")
+        raise BadPlan(
+            f"a block of `{kernel}` has {_short(threads)} threads; 32 to {MAX_THREADS} in whole warps are possible"
+        )
     if not 0 <= shared <= MAX_SHARED_BYTES:
-        raise BadPlan(f"`{kernel}` asks for {shared} bytes of shared memory; {MAX_SHARED_BYTES} are possible")
+        raise BadPlan(f"`{kernel}` asks for {_short(shared)} bytes of shared memory; {MAX_SHARED_BYTES} are possible")
+
+
+def _short(number: int) -> str:
+    """A number in words that stay short."""
+    return str(number) if abs(number) < 10**18 else f"{'-' if number < 0 else ''}10^18 or more"
 
 
 def _first_error(log: str) -> str:

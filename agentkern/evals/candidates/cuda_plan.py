@@ -24,7 +24,8 @@ from typing import Any
 from agentkern.compiler.ir.reference_formats import STORAGE
 
 MAX_LAUNCHES, MAX_SCRATCH = 64, 16
-MAX_SCRATCH_BYTES = 1 << 30
+MAX_SCRATCH_BYTES = 256 << 20
+"""Of all scratch together: it is copied to the process that runs a launch, and back."""
 MAX_BLOCKS, MAX_THREADS, MAX_SHARED_BYTES = (1 << 31) - 1, 1024, 227 * 1024
 _PLAN = re.compile(r"\A\s*/\*\s*launches\b(.*?)\*/", re.DOTALL)
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -127,7 +128,7 @@ def _scratch(name: str, given: Any) -> Scratch:
     row = _table(given, where, required=("dtype", "shape"), optional=())
     if not _NAME.match(name):
         raise BadPlan(f"{where} has no name that C++ could give it")
-    if row["dtype"] not in STORAGE:
+    if not isinstance(row["dtype"], str) or row["dtype"] not in STORAGE:
         raise BadPlan(f"`dtype` of {where} is one of {', '.join(STORAGE)}, not {row['dtype']!r}")
     shape = _items(row["shape"], f"`shape` of {where}")
     return Scratch(name, row["dtype"], tuple(_number(extent, f"`shape` of {where}") for extent in shape))

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agentkern.evals.candidates.confine import Limits
-from agentkern.evals.candidates.isolated_main import JOBS
+from agentkern.evals.candidates.isolated_main import JOBS, UNCONFINED
+from agentkern.evals.candidates.protocol import CandidateUnavailable
 from agentkern.runtime.wire import BadMessage, decode
 from agentkern.runtime.worker import JobFailed, Worker
 
@@ -42,6 +43,8 @@ class Isolation:
 
         `readable`: folders that it may read beyond the interpreter's, the system's and this package's. `before`: a
         function that is called with its argument before anything is given up, for libraries that the job needs.
+
+        Errors: CandidateUnavailable where the system cannot confine a process.
         """
         payload = {
             "job": job,
@@ -66,6 +69,8 @@ def _result_of(outcome: dict[str, Any], limits: Limits) -> Any | JobFailed:
         return JobFailed("timed_out", f"it did not end within {limits.seconds:g} s")
     status, errors = outcome["status"], outcome["errors"].strip()
     last = errors.splitlines()[-1] if errors else ""
+    if status == UNCONFINED:
+        raise CandidateUnavailable(f"foreign code is not run here: this system cannot keep it from {last[:200]}")
     if status == 1 and last.startswith("MemoryError"):
         return JobFailed("out_of_memory", last)
     if status == 1 and errors:

@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agentkern.evals.candidates.confine import Limits, confine
+from agentkern.evals.candidates.confine import Limits, confine, not_confined
 from agentkern.runtime.wire import encode
 
 JOBS = {"isolated": "agentkern.evals.candidates.isolated_main:run"}
 """The table for a worker."""
 
+UNCONFINED = 97
+"""How a copy ends that could not be confined: before any code of a candidate."""
 _PR_SET_CHILD_SUBREAPER = 36
 _ERROR_BYTES = 8192
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -77,7 +79,9 @@ def _be_confined(
         os.environ.update(TMPDIR=str(folder), HOME=str(folder))
         tempfile.tempdir = str(folder)
         readable = [Path(path) for path in (*_SYSTEM, sys.prefix, sys.base_prefix, *payload["readable"])]
-        confine(limits, [*readable, _PACKAGE], [folder])
+        if not_held := not_confined(limits, confine(limits, [*readable, _PACKAGE], [folder])):
+            os.write(2, not_held.encode())
+            os._exit(UNCONFINED)
         message = encode(job(payload["argument"]))
         while message:
             message = message[os.write(results, message) :]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import errno
+import fcntl
+import mmap
 import os
 import platform
+import resource
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -108,3 +113,47 @@ def write_to_standard_output(_argument: Any) -> str:
 
 def raise_an_error(message: str) -> None:
     raise ValueError(message)
+
+
+def _call(x86_64: int, aarch64: int, *arguments: Any) -> str:
+    """Make a system call; `done`, or the error's name."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    answer = libc.syscall({"x86_64": x86_64, "aarch64": aarch64}[platform.machine()], *arguments)
+    return errno.errorcode[ctypes.get_errno()] if answer < 0 else "done"
+
+
+def bound_the_parent(_argument: Any) -> str:
+    return _call(302, 261, os.getppid(), resource.RLIMIT_NOFILE, None, ctypes.create_string_buffer(16))
+
+
+def bound_itself(_argument: Any) -> str:
+    return _call(302, 261, 0, resource.RLIMIT_NOFILE, None, ctypes.create_string_buffer(16))
+
+
+def pin_the_parent(_argument: Any) -> str:
+    return _call(203, 122, os.getppid(), 8, struct.pack("<Q", 1))
+
+
+def slow_the_parent(_argument: Any) -> str:
+    return _call(141, 140, 0, os.getppid(), 0)
+
+
+def have_the_parent_signalled(_argument: Any) -> str:
+    reader, _ = os.pipe()
+    try:
+        fcntl.fcntl(reader, fcntl.F_SETOWN, os.getppid())
+    except OSError as e:
+        return errno.errorcode[e.errno or 0]
+    return "done"
+
+
+def leave_shared_memory(_argument: Any) -> str:
+    return _call(29, 194, 4242, 4096, 0o1600)
+
+
+def take_memory_that_no_limit_counts(_argument: Any) -> str:
+    return _call(319, 279, b"kept", 0)
+
+
+def map_shared(n_bytes: int) -> int:
+    return len(mmap.mmap(-1, n_bytes))

@@ -165,6 +165,7 @@ def test_an_endless_kernel_is_ended(isolation: Isolation, monkeypatch: pytest.Mo
             {"launches": [{**PLAN["launches"][0], "arguments": ["x", "x", "a", "N"]}]},
             "no launch gets the output",
         ),
+        (SCALE, {**PLAN, "scratch": {"t": {"dtype": ["f32"], "shape": [1]}}}, "`dtype` of scratch `t` is one of"),
         (SCALE, {"launches": []}, "1 to 64 are possible"),
         (SCALE, {"launches": [{"kernel": "scale"}]}, "has no `grid`"),
         (SCALE, {"launches": [{**PLAN["launches"][0], "stream": 1}]}, "there is no `stream`"),
@@ -174,6 +175,23 @@ def test_what_is_wrong_is_said(isolation: Isolation, code: str, plan: Any, reaso
     refused = candidate(isolation, code, plan).prepare()
     assert refused is not None
     assert reason in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ({**PLAN, "scratch": {f"t{k}": {"dtype": "f32", "shape": [1 << 24]} for k in range(5)}}, "`t4` needs 67108864"),
+        ({"launches": [{**PLAN["launches"][0], "grid": [10**300]}]}, "a grid of 10^18 or more, 1, 1 blocks"),
+        ({"launches": [{**PLAN["launches"][0], "block": [10**300]}]}, "has 10^18 or more threads"),
+    ],
+)
+def test_what_takes_too_much_is_said_in_few_words(isolation: Isolation, plan: Any, reason: str):
+    made = candidate(isolation, SCALE, plan)
+    assert made.prepare() is None
+    with pytest.raises(ExecutionError) as caught:
+        made.run(call(5), RunOptions())
+    assert reason in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_a_text_without_a_plan_is_refused(isolation: Isolation):

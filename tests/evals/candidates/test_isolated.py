@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from agentkern.evals.candidates.confine import Limits
+from agentkern.evals.candidates.confine import Limits, not_confined
 from agentkern.evals.candidates.isolated import Isolation
+from agentkern.evals.candidates.isolated_main import UNCONFINED
+from agentkern.evals.candidates.protocol import CandidateUnavailable
 from agentkern.runtime.worker import JobFailed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
@@ -85,6 +87,44 @@ def test_the_parents_memory_cannot_be_read(isolation: Isolation):
 )
 def test_other_processes_and_the_network_are_out_of_reach(isolation: Isolation, job: str):
     assert failure(isolation, job) == "crashed: its process ended with SIGSYS: a system call that is not allowed"
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "bound_the_parent",
+        "pin_the_parent",
+        "slow_the_parent",
+        "have_the_parent_signalled",
+        "take_memory_that_no_limit_counts",
+    ],
+)
+def test_no_other_process_is_bounded_slowed_or_signalled(isolation: Isolation, job: str):
+    assert run(isolation, job) == "EPERM"
+    assert run(isolation, "bound_itself") == "done"
+
+
+def test_nothing_stays_in_the_systems_memory(isolation: Isolation):
+    assert failure(isolation, "leave_shared_memory").endswith("SIGSYS: a system call that is not allowed")
+
+
+def test_shared_memory_is_bounded_too(isolation: Isolation):
+    assert "Cannot allocate memory" in failure(isolation, "map_shared", 2 << 30, memory_bytes=1 << 30)
+    assert run(isolation, "map_shared", 1 << 20, memory_bytes=1 << 30) == 1 << 20
+
+
+def test_where_nothing_confines_nothing_foreign_runs():
+    needed = Limits()
+    assert not_confined(needed, ("files", "calls")) == ""
+    assert "Landlock" in not_confined(needed, ("network", "calls"))
+    assert "seccomp" in not_confined(needed, ("files", "network"))
+    assert not_confined(Limits(may_execute=True), ("files", "network")) == ""
+    assert "namespaces" in not_confined(Limits(may_execute=True), ("files",))
+
+
+def test_a_copy_that_is_not_confined_gives_no_verdict(isolation: Isolation):
+    with pytest.raises(CandidateUnavailable, match="this system cannot keep it from"):
+        run(isolation, "exit_at_once", UNCONFINED)
 
 
 def test_ending_the_process_is_no_result(isolation: Isolation):
