@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentkern.compiler.abi import ListParam, ScalarParam, TensorParam
+from agentkern.compiler.analysis.accesses import kernel_facts
 from agentkern.compiler.analysis.promises import Form, Promise
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import SizeInfo
+from agentkern.compiler.ir.core import Kernel, SizeInfo
 from agentkern.evals.task_model import Task
 from agentkern.tools.verify_model import Signature, Sizes, concrete
 
@@ -116,6 +117,24 @@ def excess_alignment(got: Signature) -> str | None:
         asked = max(param.aligned, param.granule * param.dtype.nbytes)
         if asked > max(ALIGNMENT_BYTES, param.dtype.nbytes):
             return f"the address of `{param.name}` is assumed to be a multiple of {asked} bytes, not {ALIGNMENT_BYTES}"
+    return None
+
+
+def excess_requirement(task: Task, kernel: Kernel) -> str | None:
+    """Return at which of the task's sizes a kernel's own `ak.require` would end a call, None if at none.
+
+    Of sizes alone: what it requires of values and scalars shows where they are drawn.
+    """
+    facts = kernel_facts(kernel)
+    known = [one for scope in facts.scopes for some in scope.required.values() for one in some]
+    names = {size.name for size in task.sizes}
+    of_sizes = [one for one in (*facts.required, *known) if not one.of and names.issuperset(dims.symbols(one.form))]
+    for one in dict.fromkeys(of_sizes):
+        for sizes in (*task.shapes.shown, *task.shapes.hidden, *task.shapes.bench):
+            number = dims.evaluate(one.form, sizes)
+            if number == 0 if one.nonzero else number < 0:
+                shown = ", ".join(f"{name} = {n}" for name, n in sizes.items())
+                return f"`ak.require` ends a call at {shown}, which the task allows"
     return None
 
 

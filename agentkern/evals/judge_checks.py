@@ -13,7 +13,16 @@ from agentkern.evals.task_reference import wrong_elements
 from agentkern.tools.results import Mismatch
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_compare import describe, first_difference
-from agentkern.tools.verify_model import Arrays, BuildError, BuildsAhead, Case, ExecutionError, Run, RunOptions
+from agentkern.tools.verify_model import (
+    Arrays,
+    BuildError,
+    BuildsAhead,
+    Case,
+    ExecutionError,
+    Run,
+    RunOptions,
+    TimeLimitError,
+)
 from agentkern.tools.verify_subject import Outcome, difference_text, failed, not_applicable, passed
 
 ORDERS = {"quick": 4, "full": 20}
@@ -35,10 +44,22 @@ class Trial:
     stages: dict[str, float] = field(default_factory=dict)
 
     def run(self, case: Case) -> Run:
-        """Run once, with the first poison and order, and remember it. Errors: as `Candidate.run`."""
+        """Run once, with the first poison and order, and remember it. Errors: as `run_with`."""
         if id(case) not in self.runs:
-            self.runs[id(case)] = (case.name, self.candidate.run(case.call, RunOptions()))
+            self.runs[id(case)] = (case.name, self.run_with(case, RunOptions()))
         return self.runs[id(case)][1]
+
+    def run_with(self, case: Case, options: RunOptions) -> Run:
+        """Run once. Errors: as `Candidate.run`; ExecutionError too where a run takes more time or memory than it may.
+
+        A task's sizes are small: what takes so much of either is the text's doing.
+        """
+        try:
+            return self.candidate.run(case.call, options)
+        except TimeLimitError as e:
+            raise ExecutionError(str(e)) from e
+        except MemoryError as e:
+            raise ExecutionError(f"a run takes more memory than it may: {e or 'no more is there'}") from e
 
 
 def check_shown(trial: Trial) -> Outcome:
@@ -115,7 +136,7 @@ def check_writes(trial: Trial) -> Outcome:
     some = (cases.base, *cases.hidden[:WRITES_CASES])
     others: list[tuple[str, Run]] = []
     for case in some:
-        again = trial.candidate.run(case.call, RunOptions(poison=1))
+        again = trial.run_with(case, RunOptions(poison=1))
         kept = first_difference(outputs, trial.run(case).outputs, again.outputs)
         if kept is not None:
             where = ", ".join(map(str, kept.index))
@@ -155,7 +176,7 @@ def check_memory(trial: Trial) -> Outcome:
     some = list({id(case): case for case in (bench.cases.base, *small[-MEMORY_CASES:])}.values())
     runs = [(case, order) for case in some for order in range(MEMORY_ORDERS[bench.level])]
     for case, order in runs:
-        run = trial.candidate.run(case.call, RunOptions(order=order, tracked=True))
+        run = trial.run_with(case, RunOptions(order=order, tracked=True))
         defect = next(iter((*run.damage, *run.findings)), None)
         if defect is not None:
             return failed("memory", f"{case.name}, order {order}: {defect}")
@@ -171,7 +192,7 @@ def check_deterministic(trial: Trial) -> Outcome:
     for case in (trial.bench.cases.base, trial.bench.cases.rounding):
         first = trial.run(case)
         for order in range(1, count):
-            again = trial.candidate.run(case.call, RunOptions(order=order))
+            again = trial.run_with(case, RunOptions(order=order))
             mismatch = first_difference(trial.bench.task.signature.outputs, again.outputs, first.outputs)
             if mismatch is not None:
                 where = f"{case.name}, order {order}"

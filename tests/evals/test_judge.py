@@ -68,6 +68,12 @@ def test_a_right_kernel_passes_every_check_within_ten_seconds(bench: Bench):
         (RIGHT.replace('"N"', '"N", multiple_of=8'), "promises", "rejected", "assumed to be a multiple of 8"),
         (RIGHT.replace('"N"', '"N", min=1'), "promises", "rejected", "assumed to be at least 1"),
         (RIGHT.replace('"N"', '"N", max=4096'), "promises", "rejected", "assumed to be at most 4096"),
+        (
+            RIGHT.replace("for i", 'ak.require(N < 100000, "few elements")\n    for i'),
+            "promises",
+            "rejected",
+            "`ak.require` ends a call at N = ",
+        ),
         (kernel("out[i] = x[i] - y[i]"), "shown", "wrong", "0 of"),
         (kernel("out[i] = x[i] + x[i] + y[i] - x[i]"), "shown", "wrong", "is "),
         (kernel("out[i] = (x[i].to(ak.bf16) + y[i].to(ak.bf16)).to(ak.f32)"), "shown", "wrong", "ulp apart"),
@@ -84,6 +90,18 @@ def test_what_is_not_right_ends_at_its_check(bench: Bench, source: str, check: s
     assert {status(found, name) for name in later} <= {"not_run", "passed"}
     assert status(found, "deterministic") == "not_run"
     assert bool(found.codes) == (check == "compile")
+
+
+def test_what_takes_too_much_time_or_memory_is_wrong(bench: Bench, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agentkern.evals.candidates.agentkern.TIME_LIMIT_S", 0.5)
+    scratch = "t = ak.scratch((N * 1000000000000,), ak.f32)\n    for i in ak.grid(N):\n        t[i] = x[i]"
+    found = judged(RIGHT.replace("for i in ak.grid(N):", f"{scratch}\n    for i in ak.grid(N):"), bench=bench)
+    assert (found.verdict, status(found, "shown")) == ("wrong", "failed"), found.summary
+    assert "a run takes more memory than it may" in found.summary
+    endless = "ak.sum(ak.full((1000000000,), 1.0, ak.f32))"
+    found = judged(kernel(f"out[i] = x[i] + y[i] + {endless}"), bench=bench)
+    assert (found.verdict, status(found, "shown")) == ("wrong", "failed"), found.summary
+    assert "a run takes more than 0.5 s" in found.summary
 
 
 def test_a_kernel_of_several_is_judged_where_it_is_named(bench: Bench):

@@ -12,7 +12,7 @@ from agentkern.compiler.frontend import lower_source
 from agentkern.diagnostics import Diagnostic
 from agentkern.evals.candidates.protocol import CandidateUnavailable, Refusal
 from agentkern.evals.candidates.targets import target_of
-from agentkern.evals.interface import excess_alignment, excess_promise, wrong_parameter
+from agentkern.evals.interface import excess_alignment, excess_promise, excess_requirement, wrong_parameter
 from agentkern.evals.records import Language, Timing
 from agentkern.evals.task_model import Setting, Task
 from agentkern.runtime.cache import Cache, cache_folder
@@ -114,8 +114,11 @@ class AgentkernCandidate:
             return Refusal("signature", wrong)
         if program.nondeterministic:
             return Refusal("promises", _NO_ORDER)
-        excess = excess_promise(self.task, outline, program.sizes) or excess_alignment(
-            signature_of(program.tile(first))
+        kernel = program.tile(first)
+        excess = (
+            excess_promise(self.task, outline, program.sizes)
+            or excess_alignment(signature_of(kernel))
+            or excess_requirement(self.task, kernel)
         )
         return None if excess is None else Refusal("promises", excess)
 
