@@ -40,6 +40,7 @@ KEYS = (
     "baselines",
 )
 LEVELS = (1, 2, 3, 4)
+MOST_FILE_BYTES = 1 << 20
 
 
 def default_tasks() -> Path:
@@ -106,17 +107,29 @@ def read_task(folder: Path) -> Task:
 
 def _load(file: Path) -> Table:
     try:
-        return Table(file, "", tomllib.loads(file.read_text(encoding="utf-8")))
-    except FileNotFoundError as e:
-        raise TaskError(f"{file}: there is no such file") from e
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise TaskError(f"{file}: {e}") from e
+        return Table(file, "", tomllib.loads(_content(file).decode()))
+    except (ValueError, RecursionError) as e:
+        raise e if isinstance(e, TaskError) else TaskError(f"{file}: {e}") from e
+
+
+def _content(file: Path) -> bytes:
+    """Return a plain file of usual length. Errors: TaskError."""
+    try:
+        if not file.is_file():
+            raise TaskError(f"{file}: {'it is no plain file' if file.exists() else 'there is no such file'}")
+        with file.open("rb") as stream:
+            data = stream.read(MOST_FILE_BYTES + 1)
+    except OSError as e:
+        raise TaskError(f"{file}: {e.strerror}") from e
+    if len(data) > MOST_FILE_BYTES:
+        raise TaskError(f"{file}: it has more than {MOST_FILE_BYTES} bytes; a task is text")
+    return data
 
 
 def _digest(folder: Path) -> str:
     found = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
-        data = file.read_bytes()
+        data = _content(file)
         found.update(f"{file.relative_to(folder).as_posix()} {len(data)}\n".encode() + data)
     return found.hexdigest()[:16]
 
@@ -135,9 +148,9 @@ def _functions(file: Path, *, is_needed: bool) -> tuple[str, ...]:
 
 def _parse(file: Path) -> ast.Module:
     try:
-        return ast.parse(file.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError) as e:
-        raise TaskError(f"{file}: {e}") from e
+        return ast.parse(_content(file).decode())
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
+        raise e if isinstance(e, TaskError) else TaskError(f"{file}: {e or 'it is nested too deep'}") from e
 
 
 def _read_solution(table: Table, blocked_by: str) -> Solution | None:

@@ -43,8 +43,12 @@ def read_sizes(table: Table) -> tuple[SizeInfo, ...]:
         rules = Table(table.file, sizes.path(name), value if isinstance(value, dict) else {"kind": value})
         rules.only(SIZE_KEYS)
         is_static = rules.choice("kind", ("run", "static")) == "static"
+        multiple_of, minimum = rules.integer("multiple_of", 1), rules.integer("min", 0)
         maximum = rules.integer("max") if "max" in rules else None
-        found.append(SizeInfo(name, is_static, rules.integer("multiple_of", 1), rules.integer("min", 0), maximum))
+        for key, number, least in (("multiple_of", multiple_of, 1), ("min", minimum, 0), ("max", maximum, minimum)):
+            if number is not None and number < least:
+                rules.refuse(key, f"is at least {least}, not {number}")
+        found.append(SizeInfo(name, is_static, multiple_of, minimum, maximum))
     return tuple(found)
 
 
@@ -223,12 +227,27 @@ def _shape(table: Table, key: str, task: Task, row: Any) -> Sizes:
 def _refuse_unfit(table: Table, key: str, task: Task, sizes: Sizes) -> None:
     if task.elements(sizes) > MOST_ELEMENTS:
         table.refuse(key, f"{task.elements(sizes)} elements at {sizes}; at most {MOST_ELEMENTS} can be judged")
+    for tensor in task.tensors:
+        _refuse_wide(table, key, tensor, sizes)
     signature = task.signature
     zeros = {p.name: np.zeros(concrete(p.shape, sizes), np.int64) for p in signature.inputs}
     try:
         keep_promises(signature.promises, zeros, sizes)
     except ImpossiblePromise as e:
         table.refuse(key, f"no inputs keep the tensors' `values` at {sizes}: {e}")
+
+
+def _refuse_wide(table: Table, key: str, tensor: TaskTensor, sizes: Sizes) -> None:
+    """Refuse values that the tensor's type does not have: drawn, they would be others."""
+    promise = tensor.values.promise
+    if promise is None or not tensor.dtype.is_integer:
+        return
+    least, most = tensor.dtype.integer_range
+    low, high, end = (dims.evaluate(form, sizes) for form in (promise.low or 0, promise.high or 1, promise.end or 0))
+    given = (*((low, high - 1) if low < high else ()), end, promise.ignore or 0, promise.ignore_same or 0)
+    for value in given:
+        if not least <= value <= most:
+            table.refuse(key, f"`{tensor.name}` would hold {value}, which {tensor.dtype} has not, at {sizes}")
 
 
 def _roofline(table: Table, task: Task) -> dict[str, str]:
@@ -238,8 +257,8 @@ def _roofline(table: Table, task: Task) -> dict[str, str]:
         for sizes in task.shapes.bench:
             try:
                 number = formula_value(text, sizes)
-            except (KeyError, ValueError) as e:
-                table.refuse(key, f"`{text}` has no number at {dict(sizes)}: {e}")
+            except (KeyError, ValueError, ZeroDivisionError, RecursionError) as e:
+                table.refuse(key, f"`{text[:100]}` has no number at {dict(sizes)}: {e}")
             if number < 0:
                 table.refuse(key, f"`{text}` is {number} at {dict(sizes)}")
     return {key: table.text(key) for key in table.data}

@@ -6,7 +6,6 @@ given a submission's outputs and marks the wrong elements; it is the task's code
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from agentkern.evals.task_model import Task
 from agentkern.tools.reference_process import (
     ReferenceFailure,
     ReferenceRequest,
+    end_worker,
     read_answer,
     start_worker,
     wait_for,
@@ -52,9 +52,7 @@ class PendingAnswers:
 
     def close(self) -> None:
         """End the worker if it still runs, and remove its files."""
-        self.worker.kill()
-        self.worker.communicate()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        end_worker(self.worker, self.folder)
 
 
 def start_answers(task: Task, calls: Sequence[Call]) -> PendingAnswers:

@@ -115,8 +115,8 @@ class Table:
             self.refuse(key, f"an extent is an integer or an expression over sizes, not {value!r}")
         try:
             found = dims.parse(str(value)) if isinstance(value, str) else value
-        except (ValueError, ZeroDivisionError) as e:
-            self.refuse(key, f"`{value}` is no expression over sizes: {e}")
+        except (ValueError, ZeroDivisionError, RecursionError) as e:
+            self.refuse(key, f"`{str(value)[:100]}` is no expression over sizes: {e}")
         known = tuple(sizes)
         for name in dims.symbols(found):
             if name not in known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from agentkern.tools.verify_model import Call
 
 WORKER = Path(__file__).with_name("verify_reference_worker.py")
 TIME_LIMIT_S = 300.0
+ERRORS = "errors.txt"
+_MOST_ERRORS = 1 << 16
 ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
 
 
@@ -67,21 +70,22 @@ def write_request(request: ReferenceRequest, calls: Sequence[Call], folder: Path
 
 
 def start_worker(folder: Path) -> subprocess.Popen[bytes]:
-    """Start the worker on a folder's request."""
-    return subprocess.Popen(
-        [sys.executable, "-I", str(WORKER), str(folder)],
-        env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    """Start the worker on a folder's request. What it complains of goes to a file, which nothing waits for."""
+    with (folder / ERRORS).open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-I", str(WORKER), str(folder)],
+            env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
 
 
 def wait_for(worker: subprocess.Popen[bytes], folder: Path) -> None:
     """Wait until every case is answered. Errors: ReferenceFailure."""
     try:
-        _, errors = worker.communicate(timeout=TIME_LIMIT_S)
+        worker.wait(TIME_LIMIT_S)
     except subprocess.TimeoutExpired as e:
         raise ReferenceFailure(f"the reference took longer than {TIME_LIMIT_S:.0f} s") from e
     if worker.returncode == 0:
@@ -89,8 +93,24 @@ def wait_for(worker: subprocess.Popen[bytes], folder: Path) -> None:
     message = folder / "error.txt"
     if message.is_file():
         raise ReferenceFailure(f"the reference raised {message.read_text(encoding='utf-8')[:500]}")
-    last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+    last = _end_of(folder / ERRORS).strip().splitlines()[-1:] or ["no message"]
     raise ReferenceFailure(f"the reference's process ended with {worker.returncode}: {last[0][:500]}")
+
+
+def end_worker(worker: subprocess.Popen[bytes], folder: Path) -> None:
+    """End the worker if it still runs, and remove its files."""
+    worker.kill()
+    worker.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_of(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            stream.seek(-min(_MOST_ERRORS, file.stat().st_size), os.SEEK_END)
+            return stream.read().decode(errors="replace")
+    except OSError:
+        return ""  # the reference has removed it
 
 
 def read_answer(

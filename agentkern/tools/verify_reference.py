@@ -8,7 +8,6 @@ after it, where there is one, gives the outputs in float64, against which both e
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from agentkern.compiler.abi import TensorParam
 from agentkern.tools.reference_process import (
     ReferenceFailure,
     ReferenceRequest,
+    end_worker,
     read_answer,
     start_worker,
     wait_for,
@@ -114,9 +114,7 @@ class PendingReference:
 
     def close(self) -> None:
         """End the worker if it still runs, and remove its files."""
-        self.worker.kill()
-        self.worker.communicate()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        end_worker(self.worker, self.folder)
 
 
 def reference_cases(subject: Subject, criterion: Criterion) -> tuple[Case, ...]:

@@ -53,6 +53,8 @@ def to_torch(name: str, raw: np.ndarray) -> torch.Tensor:
 
 def from_torch(tensor: torch.Tensor) -> tuple[str, np.ndarray]:
     """Return the dtype's name and raw storage."""
+    if tensor.dtype not in _NAMES:
+        raise TypeError(f"{tensor.dtype} is no dtype of the language; it has {', '.join(_NAMES.values())}")
     name = _NAMES[tensor.dtype]
     plain = tensor.detach().cpu().contiguous()
     raw = plain.view(_INTEGER_VIEW[name]).numpy() if name in _INTEGER_VIEW else plain.numpy()
@@ -104,17 +106,24 @@ def named_outputs(value: Any, names: Sequence[str], lists: Lists = NO_LISTS) -> 
     if isinstance(value, torch.Tensor) or (len(wanted) == 1 and wanted[0] in lists and _is_one_list(value)):
         value = (value,)
     if not isinstance(value, Mapping):
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"the reference returns `{type(value).__name__}`, not tensors of torch")
         if len(value) != len(wanted):
             raise ValueError(f"the reference returns {len(value)} tensors, the kernel has outputs {', '.join(wanted)}")
         value = dict(zip(wanted, value, strict=True))
-    found: dict[str, torch.Tensor] = {}
+    found: dict[str, Any] = {}
     for name in wanted:
+        if name not in value:
+            raise KeyError(f"the reference returns no `{name}`")
         if name not in lists:
             found[name] = value[name]
             continue
         if len(value[name]) != len(lists[name]):
             raise ValueError(f"the reference's `{name}` has {len(value[name])} tensors, not {len(lists[name])}")
         found |= zip(lists[name], value[name], strict=True)
+    for name, tensor in found.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"the reference's `{name}` is of `{type(tensor).__name__}`, not a tensor of torch")
     return found
 
 
@@ -144,7 +153,9 @@ def refuse_changes(function: str, file: Path, tensors: Mapping[str, torch.Tensor
 
 def main() -> int:
     """Answer every case of a folder."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     folder = Path(sys.argv[1])
     request = json.loads((folder / "request.json").read_text())
     torch.set_num_threads(1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from agentkern.evals.task import TaskError, default_tasks, read_task, read_tasks, suite_digest
+from agentkern.evals.task import MOST_FILE_BYTES, TaskError, default_tasks, read_task, read_tasks, suite_digest
 from agentkern.evals.task_text import agentkern_signature, task_text
 
 TASKS = read_tasks()
@@ -64,6 +65,16 @@ def spoil(folder: Path, old: str, new: str) -> str:
         ('kind = "bit_exact"', 'kind = "bit_exact"\nfree = ["out"]', "`criterion.free`: outputs are free where"),
         ('kind = "bit_exact"', 'kind = "bit_exact"\noutputs = { ut = { kind = "bit_exact" } }', "did you mean `out`?"),
         ("16 * T * K", "16 * T * L", "`roofline.bytes`: `16 * T * L` has no number"),
+        ('T = "run"', 'T = { kind = "run", multiple_of = 0 }', "`sizes.T.multiple_of`: is at least 1, not 0"),
+        ('T = "run"', 'T = { kind = "run", min = -1 }', "`sizes.T.min`: is at least 0, not -1"),
+        ('T = "run"', 'T = { kind = "run", min = 9, max = 3 }', "`sizes.T.max`: is at least 9, not 3"),
+        ('["T", "K"]', f'["{"(" * 999}T{")" * 999}", "K"]', "is no expression over sizes"),
+        ("high = 256", f"high = {10**40}", "`idx` would hold"),
+        ("high = 256", f"high = {10**18 * 10}", "which i64 has not"),
+        ("16 * T * K", "T // 0", "`roofline.bytes`: `T // 0` has no number"),
+        ("16 * T * K", f"{'(' * 999}T{')' * 999}", "`roofline.bytes`: "),
+        ("level = 1", f"level = {'9' * 5000}", "task.toml: "),
+        ("level = 1", f"level = {'[' * 5000}{']' * 5000}", "task.toml: "),
         ("solution.py:mask", "solution.py:musk", "`solution.py` has no kernel `musk_indices_by_tp`"),
         ("solution.py:mask", "corpus:moe/none:mask", "`solution`: there is no file"),
         ("solution.py:mask", "elsewhere.py:mask", "is neither `corpus:FAMILY/ENTRY:KERNEL` nor `solution.py:KERNEL`"),
@@ -88,6 +99,26 @@ def test_a_task_without_a_file_or_a_reference_is_refused(folder: Path):
         read_task(folder)
     (folder / "task.toml").unlink()
     with pytest.raises(TaskError, match=r"task.toml: there is no such file"):
+        read_task(folder)
+
+
+@pytest.mark.parametrize("name", ["task.toml", "reference.py"])
+def test_a_file_that_is_no_text_of_usual_length_is_refused(folder: Path, name: str):
+    file = folder / name
+    text = file.read_bytes()
+    for content in (b"# \xff\n" + text, text + b"#" * MOST_FILE_BYTES, text + b"\nx = " + b"-" * 99999 + b"1\n"):
+        file.write_bytes(content)
+        with pytest.raises(TaskError, match=name):
+            read_task(folder)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(TaskError, match=name):
+        read_task(folder)
+
+
+def test_a_file_that_cannot_be_read_is_named(folder: Path):
+    (folder / "more").symlink_to("/proc/self/mem")
+    with pytest.raises(TaskError, match="more: "):
         read_task(folder)
 
 
@@ -122,3 +153,11 @@ def test_hidden_shapes_differ_from_the_shown_ones(task):
     assert any(
         max(sizes.values()) > largest or task.elements(sizes) > max(map(task.elements, shown)) for sizes in hidden
     )
+
+
+@pytest.mark.parametrize("task", EXPRESSIBLE, ids=lambda task: task.name)
+def test_every_size_has_hidden_numbers_that_are_not_shown(task):
+    for size in task.sizes:
+        shown, hidden = ({sizes[size.name] for sizes in some} for some in (task.shapes.shown, task.shapes.hidden))
+        assert hidden - shown, size.name
+    assert not [scalar.name for scalar in task.scalars if not scalar.others and not scalar.dtype.is_float]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +38,11 @@ def failure(folder: Path, body: str) -> str:
         ("return a", "has shape [3], not [3, 2]"),
         ("return a, b", "returns 2 tensors, the kernel has outputs out"),
         ("a.zero_(); return a[:, None] + b", "changes its argument `a` in place"),
+        ("return None", "returns `NoneType`, not tensors of torch"),
+        ("return (a[:, None] + b).numpy()", "returns `ndarray`, not tensors of torch"),
+        ("return [3.0]", "the reference's `out` is of `float`, not a tensor of torch"),
+        ("return {'o': a}", "the reference returns no `out`"),
+        ("return (a[:, None] + b).to(torch.complex64)", "torch.complex64 is no dtype of the language"),
         ("import os; os._exit(0)", "ended its process before it had answered"),
     ],
 )
@@ -58,3 +66,29 @@ def test_free_outputs_are_judged_by_the_check_of_the_task():
     assert marks[2]["index"].all()
     assert not marks[3]["index"].any()
     assert marks[3]["weight"].all()
+
+
+def test_what_a_reference_leaves_behind_is_not_waited_for(folder: Path):
+    body = "import subprocess; subprocess.Popen(['sleep', '20']); return a[:, None] + b"
+    (folder / "reference.py").write_text(f"def reference(a, b):\n    {body}\n")
+    task = read_task(folder)
+    started = time.monotonic()
+    (answer,) = start_answers(task, [task_call(task, "random", {"N": 3, "M": 2}, 1)]).answers()
+    assert answer.outputs["out"].shape == (3, 2)
+    assert time.monotonic() - started < 15
+
+
+def test_a_lower_limit_of_memory_than_usual_is_kept(folder: Path):
+    text = (
+        "import resource\n\n\ndef reference(a, b):\n    raise ValueError(resource.getrlimit(resource.RLIMIT_AS)[0])\n"
+    )
+    (folder / "reference.py").write_text(text)
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
+        "from pathlib import Path\nfrom agentkern.evals.task import read_task\n"
+        "from agentkern.evals.task_inputs import task_call\nfrom agentkern.evals.task_reference import start_answers\n"
+        f"task = read_task(Path({str(folder)!r}))\n"
+        "start_answers(task, [task_call(task, 'random', {'N': 3, 'M': 2}, 1)]).answers()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"raised ValueError: {8 << 30}" in done.stderr
