@@ -274,4 +274,30 @@ def bitcast_beside(x: ak.In[ak.i32, T, 15], w: ak.In[ak.u8, T, 15], y: ak.Out[ak
 """,
         {"T": 2},
     ),
+    Program(
+        "windows of different pieces are apart",
+        """
+def piece_windows(x: ak.In[ak.i32, N], y: ak.Out[ak.i32, 2 * N]):
+    for p in ak.grid(ak.parts(N, 3)):
+        y[2 * p] = x[p]
+        y[2 * p + 1] = x[p]
+""",
+        {"N": 9},
+    ),
+    Program(
+        "windows of rows and of whole segments are apart, and fill what they reach",
+        """
+def segment_windows(f: ak.In[ak.i32, M + 1].offsets(T), x: ak.In[ak.f32, T, H], i: ak.In[ak.i16, T].distinct(ignore=-1), y: ak.Out[ak.f32, 2 * T, H], z: ak.Out[ak.f32, T, H], w: ak.Out[ak.f32, N, H].partial(), v: ak.Out[ak.f32, 2 * T]):
+    for (s, m), h in ak.grid(ak.segments(f).blocks(), H):
+        y[2 * m, h] = x[m, h]
+        y[2 * m + 1, h] = x[m, h] + 1.0
+        z[T - 1 - m, h] = x[m, h]
+        r = i[m]
+        ak.store(w[r, h], x[m, h], where=((r >= 0) & (r < N))[:, None])
+    for s in ak.grid(ak.segments(f)):
+        v[2 * s] = x[s, 0]
+        v[2 * s + 1] = x[s, H - 1]
+""",
+        {"T": 29, "H": 5, "M": 4, "N": 40},
+    ),
 )

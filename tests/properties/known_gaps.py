@@ -9,19 +9,6 @@ from tests.properties.programs import Program
 
 GAPS: tuple[tuple[str, Program], ...] = (
     (
-        "AK321",
-        Program(
-            "windows of different pieces are apart",
-            """
-def piece_windows(x: ak.In[ak.i32, N], y: ak.Out[ak.i32, 2 * N]):
-    for p in ak.grid(ak.parts(N, 3)):
-        y[2 * p] = x[p]
-        y[2 * p + 1] = x[p]
-""",
-            {"N": 9},
-        ),
-    ),
-    (
         "AK604",
         Program(
             "a store for the rows that run a step",

@@ -5,7 +5,7 @@ For a block variable `t` over `extent`: `%t.at` is one index that the current bl
 Symbols of a segment are those of `ragged.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from agentkern.compiler.analysis.extents import SymbolFact
 from agentkern.compiler.ir import dims
@@ -71,6 +71,36 @@ def piece_of(low: int | Dim, high: int | Dim, blocks: Iterable[BlockType]) -> tu
         if number in dims.symbols(low) and following == high:
             return block, dims.substitute(low, {number: block.extent})
     return None
+
+
+def place_name(extent: int | Dim) -> str:
+    """The symbol of a position on an axis of this extent, which operations bind to an axis of theirs behind an `@`."""
+    return f"%[{extent}]"
+
+
+def pieces_in(
+    form: int | Dim, blocks: Iterable[BlockType]
+) -> Iterator[tuple[str, BlockType, tuple[int | Dim, int | Dim], int | Dim]]:
+    """Symbols of a form that are positions in a piece: with its block, where it starts and ends, where the last ends.
+
+    A piece's length is where the next one starts, less where it starts itself.
+    """
+    for block in blocks:
+        for name in dims.symbols(form):
+            length = position_extent(name)
+            if not isinstance(length, Dim) or ordinal_name(block) not in dims.symbols(length):
+                continue
+            low = Dim(tuple((factors, -number) for factors, number in length.terms if number < 0))
+            high = dims.add(length, low)
+            piece = piece_of(low, high, (block,))
+            if piece is not None:
+                yield name, block, (low, high), piece[1]
+
+
+def position_extent(name: str) -> int | Dim | None:
+    """The extent of the axis that a symbol is any position on: of a slice it is not."""
+    base, _, bound = name.partition("@")
+    return dims.parse(base[2:-1]) if base.startswith("%[") and "+" not in bound else None
 
 
 def block_facts(block: BlockType, level: int = 0) -> dict[str, SymbolFact]:

@@ -99,7 +99,7 @@ class ElementForms:
 
     def _position(self, extent: Form) -> str:
         """The symbol of a position on an axis of this extent."""
-        name = f"%[{extent}]"
+        name = blocks.place_name(extent)
         fact = SymbolFact(0, highs=(dims.add(extent, -1),), rank=blocks.INSIDE_RANK)
         self.forms.facts = self.forms.facts.with_symbols({name: fact})
         return name

@@ -175,7 +175,32 @@ class _Sweep:
             moved[blocks.at_name(block)] = dims.add(number, block.first)
             if block.block == 1:
                 moved[blocks.ordinal_name(block)] = number
-        return dims.substitute(form, moved)
+        return self._over_pieces(dims.substitute(form, moved))
+
+    def _over_pieces(self, form: Form) -> Form:
+        """An index in which positions run through their axes, those in a segment or piece through all of them."""
+        for ragged in self.scope.forms.ragged:
+            start, length = map(dims.symbol, ragged.names)
+            for name in dims.symbols(form):
+                if ragged.end is not None and _is_position(name, length):
+                    inside = self._through(ragged.segment, ragged.end)
+                    form = dims.substitute(form, {name: dims.add(inside, dims.mul(start, -1))})
+        for name in dims.symbols(form):
+            extent = blocks.position_extent(name)
+            if extent is not None and self.varying.isdisjoint(dims.symbols(extent)):
+                self.counts[Symbol(name)] = extent
+        for name, block, (low, high), end in blocks.pieces_in(form, self.scope.blocks):
+            first = dims.substitute(low, {blocks.ordinal_name(block): 0})
+            if self.scope.forms.facts.at_most(low, high):
+                inside = self._through(block, dims.add(end, dims.mul(first, -1)))
+                form = dims.substitute(form, {name: dims.add(dims.add(inside, first), dims.mul(low, -1))})
+        return form
+
+    def _through(self, block: BlockType, count: Form) -> Form:
+        """The number that runs through all indices of a block's segments or pieces."""
+        self.counts[_inside(block)] = count
+        self.names[_inside(block)] = (block.name,)
+        return Dim((((_inside(block),), 1),))
 
     def _range(self, low: Form, high: Form) -> Interval:
         """A range; of pieces or segments that follow one another, all that they make up."""
@@ -251,6 +276,11 @@ class _Sweep:
 def _inside(loop: BlockType) -> Symbol:
     """The number that runs through all indices of a block's axis as blocks and the steps in them do."""
     return Symbol(f"@inside {loop.name}")
+
+
+def _is_position(name: str, extent: Form) -> bool:
+    """Whether a symbol runs through all positions of an axis of this extent."""
+    return blocks.position_extent(name) == extent
 
 
 def _loops_over_blocks(scope: Scope) -> dict[BlockType, BlockType]:

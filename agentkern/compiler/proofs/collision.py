@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,13 +20,14 @@ from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op
 from agentkern.compiler.ir.dims import Atom, Dim, Symbol
 from agentkern.compiler.ir.subscripts import tile_of
-from agentkern.compiler.ir.types import TileType
+from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.proofs.same_values import SameValues
 from agentkern.compiler.proofs.violation import Form, marked_names
 
 MARK = "'"
 MAX_DIGITS = 4
 
+Sides = tuple[Form, Form]
 Meeting = Literal["never", "same block", "open"]
 
 
@@ -146,7 +148,7 @@ class _Meeting:
 
     def _learn(self, x: AxisIndex, y: AxisIndex) -> bool:
         """Use one axis' equation; whether it settled anything new."""
-        if self._learn_segment(x, y) or self._learn_inside_piece(x, y):
+        if "data" not in (x.kind, y.kind) and self._learn_held(_sides(x), _sides(y)):
             return True
         if x.kind == "block" and y.kind == "block":
             same = x.block is not None and x.block == y.block and self.same.is_same(x.block.first)
@@ -157,7 +159,18 @@ class _Meeting:
             return False
         if "block" in (x.kind, y.kind):
             return self._learn_block_scalar(x, y)
-        return x.low == y.low and self._learn_digits(self.facts.simplify(x.low))
+        return x.low == y.low and (self._learn_digits(self.facts.simplify(x.low)) or self._learn_shared(x.low))
+
+    def _learn_shared(self, form: Form) -> bool:
+        """Where multiples of one index are equal, the index is: segments and pieces that hold it are one."""
+        moving = [(m, c) for m, c in _terms(form) if any(not self.same.is_same(atom) for atom in m)]
+        common = math.gcd(*(c for _, c in moving))
+        for factor in (common, -common) if moving else ():
+            place = dims.add(Dim(tuple((m, c // factor) for m, c in moving)), 0)
+            sides = (place, dims.add(place, 1))
+            if self._learn_held(sides, sides):
+                return True
+        return False
 
     def _learn_block_scalar(self, x: AxisIndex, y: AxisIndex) -> bool:
         """A block's indices meet its own `.start` in that block only."""
@@ -174,33 +187,41 @@ class _Meeting:
         piece = blocks.piece_of(x.low, x.high, self.scope.blocks)
         return piece is not None and self.facts.at_most(x.low, x.high) and self._new(piece[0].name)
 
-    def _learn_inside_piece(self, x: AxisIndex, y: AxisIndex) -> bool:
+    def _learn_held(self, x: Sides, y: Sides) -> bool:
+        """Two segments, or two pieces, that hold one index are one: `x` and `y` are what each run touches."""
+        return self._learn_segment(x, y) or self._learn_inside_piece(x, y)
+
+    def _learn_inside_piece(self, x: Sides, y: Sides) -> bool:
         """Two pieces that follow one another and hold one index are one; a loop runs through each."""
-        if "data" in (x.kind, y.kind):
-            return False
-        for loop in self.scope.present:
-            piece = blocks.piece_of(loop.first, loop.extent, self.scope.blocks)
-            if piece is None or piece[0].name in self.same.settled or not self.facts.at_most(loop.first, loop.extent):
+        for block, (low, high) in self._pieces(x[0]):
+            if block.name in self.same.settled or not self.facts.at_most(low, high):
                 continue
             inside = [
-                facts.at_most(loop.first, sides[0]) and facts.at_most(sides[1], loop.extent)
-                for facts, sides in zip(self.holding, (_sides(x), _sides(y)), strict=True)
+                facts.at_most(low, sides[0]) and facts.at_most(sides[1], high)
+                for facts, sides in zip(self.holding, (x, y), strict=True)
             ]
             if all(inside):
-                return self._new(piece[0].name)
+                return self._new(block.name)
         return False
 
-    def _learn_segment(self, x: AxisIndex, y: AxisIndex) -> bool:
+    def _pieces(self, place: Form) -> Iterator[tuple[BlockType, Sides]]:
+        """Pieces that a loop runs through, or that a part of `place` is a position in."""
+        for loop in self.scope.present:
+            piece = blocks.piece_of(loop.first, loop.extent, self.scope.blocks)
+            if piece is not None:
+                yield piece[0], (loop.first, loop.extent)
+        for _, block, sides, _ in blocks.pieces_in(place, self.scope.blocks):
+            yield block, sides
+
+    def _learn_segment(self, x: Sides, y: Sides) -> bool:
         """Two segments that hold one index are one."""
-        if "data" in (x.kind, y.kind):
-            return False
         for each in self.scope.forms.ragged:
             if each.segment.name in self.same.settled or each.end is None:
                 continue
             low, high = each.bounds
             inside = [
                 facts.at_most(low, sides[0]) and facts.at_most(sides[1], high)
-                for facts, sides in zip(self.holding, (_sides(x), _sides(y)), strict=True)
+                for facts, sides in zip(self.holding, (x, y), strict=True)
             ]
             if all(inside):
                 return self._new(each.segment.name)
@@ -223,8 +244,11 @@ class _Meeting:
         digits = self._digits(form)
         if not digits or not self._is_mixed_radix(digits, length):
             return False
+        self.same.atoms.update(digit.atom for digit in digits)
         for digit in digits:
-            self.same.atoms.add(digit.atom)
+            place = _term((digit.atom,), 1)
+            self._learn_held((place, dims.add(place, 1)), (place, dims.add(place, 1)))
+        for digit in digits:
             if isinstance(digit.atom, Symbol) and digit.atom.name in self.same.block_of:
                 name = self.same.block_of[digit.atom.name]
                 if digit.atom.name.endswith(".ordinal") or self.same.is_same(self.bases[name]):
@@ -254,8 +278,9 @@ class _Meeting:
         origin = self.scope.forms.origins.get(name)
         if origin is None or not is_distinct(self.scope, name, self.first):
             return
-        for index in _reads(self.scope, origin).axes:
-            self._learn(index, index)
+        axes = _reads(self.scope, origin).axes
+        while any([self._learn(index, index) for index in axes]):
+            pass
 
     def _digits(self, form: Form) -> list[Digit] | None:
         """The varying part of a form as digits; None where it is not a sum of such."""
@@ -276,12 +301,17 @@ class _Meeting:
         return [Digit(atom, factor, self._span(atom)) for atom, factor in factors.items() if factor != 0]
 
     def _span(self, atom: Atom) -> Form | None:
-        if isinstance(atom, Symbol):
-            for block in self.scope.present:
-                if atom.name == blocks.ordinal_name(block):
-                    return self.facts.simplify(dims.add(blocks.count(block), -1))
+        for block in self.scope.present if isinstance(atom, Symbol) else ():
+            if atom == Symbol(blocks.ordinal_name(block)):
+                return self.facts.simplify(dims.add(blocks.count(block), -1))
+            if atom == Symbol(blocks.at_name(block)) and self._has_one_range(block):
+                return self.facts.simplify(dims.add(block.length, -1))
         bounds = self.facts.atom_interval(atom)
         return None if bounds.low is None or bounds.high is None else bounds.high - bounds.low
+
+    def _has_one_range(self, block: BlockType) -> bool:
+        """Whether a block's axis is of the same indices in both runs."""
+        return self.same.is_same(block.first) and self.same.is_same(block.extent)
 
     def _is_mixed_radix(self, digits: list[Digit], length: Form) -> bool:
         """Some order of the digits has each factor larger than all that the digits below it can make up."""
@@ -319,7 +349,7 @@ def _term(monomial: tuple[Atom, ...], coefficient: int) -> Form:
     return Dim(((monomial, coefficient),)) if monomial else coefficient
 
 
-def _sides(index: AxisIndex) -> tuple[Form, Form]:
+def _sides(index: AxisIndex) -> Sides:
     """Bounds of an index set over all blocks, or in terms of the block's number."""
     if index.block is not None:
         return (index.block.first, index.block.extent)

@@ -72,7 +72,7 @@ def _given(scope: Scope, store: Access, facts: Facts, element: Form) -> set[int]
     if isinstance(element, int):
         return set()
     for monomial, coefficient in element.terms:
-        moving = [atom for atom in monomial if not isinstance(atom, Symbol) or "@" in atom.name]
+        moving = [atom for atom in monomial if any("@" in name for name in dims.symbols(Dim((((atom,), 1),))))]
         if not moving:
             continue
         if len(moving) > 1 or not isinstance(moving[0], Symbol):

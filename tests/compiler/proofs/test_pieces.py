@@ -36,6 +36,30 @@ def test_pieces_that_overlap_or_leave_gaps_are_not_accepted(loop: str, code: str
     assert set(found) <= {"AK303", "AK304", "AK305", "AK306", code}
 
 
+WINDOWS = """\
+def k(x: ak.In[ak.f32,N], o: ak.Out[ak.f32,2*N]):
+    for p in ak.grid(ak.parts(N,3)):
+        o[2*p]=x[p]
+        o[{}]=x[p]
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "codes"), [("2*p+1", []), ("2*N-1-2*p", []), ("p.index+N", ["AK303"]), ("2*p+2", ["AK301", "AK303"])]
+)
+def test_windows_of_pieces_are_apart_and_fill_what_they_reach(place: str, codes: list[str]):
+    result = compile_kernel(CompileRequest(HEADER + WINDOWS.format(place), "kernel.py"))
+    assert sorted({d.code for d in result.diagnostics} - {"AK305", "AK306"}) == codes
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 8])
+def test_windows_of_pieces_of_one_length_fill_what_they_reach(parts: int):
+    text = HEADER + WINDOWS.format("2*p+1").replace("N", "H").replace("3)", f"{parts})")
+    assert [d.code for d in compile_kernel(CompileRequest(text, "kernel.py", dims={"H": 14})).diagnostics] == []
+    beside = text.replace("2*p]", "2*p+1]")
+    assert compile_kernel(CompileRequest(beside, "kernel.py", dims={"H": 14})).diagnostics != ()
+
+
 SCATTER = """\
 def k(rows: ak.In[ak.i64,H].distinct(ignore=-1), x: ak.In[ak.f32,T,H], o: ak.Out[ak.f32,T,N].partial()):
     for t, p in ak.grid(T, ak.parts(H,2)):

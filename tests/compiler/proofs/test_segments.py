@@ -8,12 +8,13 @@ from agentkern.compiler.proofs import diagnose, prove_kernel
 from tests.compiler.frontend.kernels import accepted, text_of
 
 SIGNATURE = "x: ak.In[ak.f32, T, N], offsets: ak.In[ak.i32, E + 1].offsets(T), {}: ak.Out[ak.f32, {}]"
+SHAPES = {"out": "T, N", "total": "E, N", "twice": "2 * T, N", "flat": "T * N"}
 SEGMENTS = "for s, n in ak.grid(ak.segments(offsets), N):\n"
 ROWS = "for (s, m), n in ak.grid(ak.segments(offsets).blocks(), N):\n"
 
 
 def kernel(body: str):
-    name, shape = ("out", "T, N") if "out[" in body else ("total", "E, N")
+    name, shape = next((n, s) for n, s in SHAPES.items() if f"{n}[" in body)
     text = text_of(SIGNATURE.format(name, shape), body)
     return accepted(text.replace("\n\n", '\n\nE = ak.dim("E")\n', 1))
 
@@ -36,6 +37,17 @@ SAFE = [
     ROWS + "    out[m, n] = ak.load(x[m + 1, n], where=(m.index + 1 < s.end)[:, None], fill=0)",
     ROWS + "    out[m, n] = x[s.start, n] + x[s.end - 1, n]",
     "for n, (s, m) in ak.grid(N, ak.segments(offsets).blocks(block=16)):\n    out[m, n] = x[m, n]",
+    *(
+        grid + stores
+        for grid, of in ((SEGMENTS, "s"), (ROWS, "m"), (ROWS.replace("()", "(block=1)"), "m"))
+        for stores in (
+            f"    twice[2 * {of}, n] = x[{of}, n]\n    twice[2 * {of} + 1, n] = x[{of}, n]",
+            f"    out[T - 1 - {of}, n] = x[{of}, n]",
+            f"    flat[{of}.index[:, None] * N + n.index] = x[{of}, n]",
+        )
+    ),
+    SEGMENTS
+    + "    for t in ak.steps(s.start, s.end, block=8):\n        twice[2 * t, n] = x[t, n]\n        twice[2 * t + 1, n] = 0.0",
 ]
 UNSAFE = [
     (SEGMENTS + "    out[s, n] = x[s.start, n]", "AK302"),
@@ -50,6 +62,16 @@ UNSAFE = [
     (ROWS + "    out[m + 1, n] = x[m, n]", "AK302"),
     (ROWS + "    out[m, n] = x[m, n]\n    out[s.start, n] = 0.0", "AK304"),
     (ROWS + "    out[m, 0:N] = x[m, 0:N]", "AK304"),
+    (
+        ROWS
+        + "    twice[2 * m, n] = x[m, n]\n    ak.store(twice[2 * m + 2, n], x[m, n], where=m.index[:, None] + 1 < T)",
+        "AK304",
+    ),
+    (ROWS + "    out[m.index - s.start, n] = x[m, n]", "AK304"),
+    (SEGMENTS + "    twice[2 * s, n] = x[s, n]\n    twice[2 * s.index // 2, n] = x[s, n]", "AK304"),
+    (SEGMENTS + "    twice[2 * s, n] = x[s, n]", "AK306"),
+    (SEGMENTS + "    twice[s.index + s.start, n] = x[s, n]", "AK306"),
+    (SEGMENTS + "    out[s.index - s.start, n] = x[s, n]", "AK304"),
 ]
 
 
