@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agentkern.compiler.abi import KernelAbi
-from agentkern.compiler.ir.interpreter import interpret
-from agentkern.compiler.ir.types import TensorType
+from agentkern.compiler.abi import KernelAbi, TensorParam, params_of
 from agentkern.runtime.build import build
 from agentkern.runtime.nvrtc import NvrtcOptions
 from tests.properties.grammar.kernels import random_program
 from tests.properties.inputs import arrays
 from tests.properties.programs import Program
-from tests.properties.run_kernels import Compiled, compile_program, joined_texts
+from tests.properties.run_kernels import Compiled, compile_program, ends, joined_texts
 
 
 @dataclass(frozen=True)
@@ -42,19 +40,21 @@ class Unit:
 def units(seeds: Iterable[int], target: str, count: int) -> Iterator[Unit]:
     """Cubins of `count` kernels each; what the compiler cannot do yet is left out."""
     compiled = (compile_program(random_program(seed), target=target, gaps=False) for seed in seeds)
-    ready = (found for found in compiled if isinstance(found, Compiled))
+    made = ((found.result.cuda, _made(found)) for found in compiled if isinstance(found, Compiled))
+    ready = ((cuda, kernel) for cuda, kernel in made if kernel is not None)
     for group in iter(lambda: tuple(itertools.islice(ready, count)), ()):
-        text = joined_texts([found.result.cuda for found in group])
+        text = joined_texts([cuda for cuda, _ in group])
         cubin = build(text, NvrtcOptions(target), None).cubin
-        yield Unit(cubin, text, tuple(map(_made, group)))
+        yield Unit(cubin, text, tuple(kernel for _, kernel in group))
 
 
-def _made(found: Compiled) -> Made:
+def _made(found: Compiled) -> Made | None:
+    """A kernel with its arrays; None where a requirement stops it, which on a GPU ends the process."""
     program, kernel, abi = found.program, found.result.kernel, found.result.abi
     assert kernel is not None
     assert abi is not None
     before, after = arrays(kernel, program, gaps=False), arrays(kernel, program, gaps=False)
-    interpret(kernel, after, program.sizes, program.scalar_values())
-    tensors = [p for p in kernel.params if isinstance(p.type, TensorType)]
-    outputs = [p.name or "" for p in tensors if isinstance(p.type, TensorType) and p.type.access in ("out", "inout")]
+    if not ends(kernel, program, after):
+        return None
+    outputs = [p.name for p in params_of(kernel) if isinstance(p, TensorParam) and p.access in ("out", "inout")]
     return Made(program, abi, before, after, tuple(outputs))

@@ -1,6 +1,6 @@
 """Run many random kernels, cut down what fails, and say which operations ran on which element types.
 
-    python -m tests.properties --first 1000 --count 500 [--processes 16] [--reduce] [--out failures.py] [--record FILE]
+    python -m tests.properties --first 1000 --count 500 [--processes 16] [--long] [--reduce] [--out failures.py] [--record FILE]
 
 `--out` takes each failing kernel as an entry for `kept_kernels.py`; `--record` the counts, as JSON.
 """
@@ -37,10 +37,10 @@ class Batch:
     pairs: Counter[Pair]
 
 
-def run_seeds(seeds: range) -> Batch:
+def run_seeds(seeds: range, *, long: bool = False) -> Batch:
     """Run one batch in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        verdicts = run_batch([random_program(seed) for seed in seeds], Path(folder))
+        verdicts = run_batch([random_program(seed, long=long) for seed in seeds], Path(folder))
     pairs: Counter[Pair] = Counter()
     for verdict in verdicts:
         pairs.update(_operations(verdict) if verdict.outcome == "equal" else ())
@@ -55,6 +55,7 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=32, help="programs per translation unit")
     parser.add_argument("--processes", type=int, default=1, help="batches that run side by side")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no batch after this time")
+    parser.add_argument("--long", action="store_true", help="rows that are walked more often")
     parser.add_argument("--reduce", action="store_true", help="cut failing programs down")
     parser.add_argument("--out", type=Path, help="a file for failing kernels")
     parser.add_argument("--record", type=Path, help="a file for the counts")
@@ -64,7 +65,7 @@ def main() -> int:
     outcomes: Counter[str] = Counter()
     details: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()
-    for batch in _results(batches, asked.processes, time.monotonic() + asked.seconds):
+    for batch in _results(batches, asked.processes, time.monotonic() + asked.seconds, long=asked.long):
         pairs += batch.pairs
         for verdict in batch.verdicts:
             outcomes[verdict.outcome] += 1
@@ -82,19 +83,19 @@ def main() -> int:
     return 0 if all(outcome in ("equal", "unsupported") for outcome in outcomes) else 1
 
 
-def _results(batches: Sequence[range], processes: int, deadline: float) -> Iterator[Batch]:
+def _results(batches: Sequence[range], processes: int, deadline: float, *, long: bool) -> Iterator[Batch]:
     """Batches as they end; those that have not begun at the deadline are left out."""
     if processes == 1:
-        yield from (run_seeds(seeds) for seeds in batches if time.monotonic() < deadline)
+        yield from (run_seeds(seeds, long=long) for seeds in batches if time.monotonic() < deadline)
         return
     with ProcessPoolExecutor(processes) as pool:
-        running = {pool.submit(run_seeds, seeds) for seeds in batches[:processes]}
+        running = {pool.submit(run_seeds, seeds, long=long) for seeds in batches[:processes]}
         waiting = iter(batches[processes:])
         while running:
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for _ in done:
                 following = next(waiting, None) if time.monotonic() < deadline else None
-                running |= {pool.submit(run_seeds, following)} if following is not None else set()
+                running |= {pool.submit(run_seeds, following, long=long)} if following is not None else set()
             yield from (future.result() for future in done)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from agentkern.compiler.abi import TensorParam, params_of
 from agentkern.compiler.analysis.promises import Promise, promises_of
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.records import Layout
 from agentkern.compiler.ir.reference_formats import STORAGE
-from agentkern.compiler.ir.types import TensorType
 from tests.properties.programs import Program
 
 POISON = 0xA5
@@ -21,32 +24,52 @@ def arrays(kernel: Kernel, program: Program, *, gaps: bool = True) -> dict[str, 
     rng = np.random.default_rng(program.seed)
     promises = promises_of(kernel)
     found: dict[str, np.ndarray] = {}
-    for param in kernel.params:
-        if not isinstance(param.type, TensorType):
+    for param in params_of(kernel):
+        if not isinstance(param, TensorParam):
             continue
-        name, dtype = param.name or "", param.type.dtype.name
-        shape = tuple(dims.evaluate(extent, program.sizes) for extent in param.type.shape)
-        if param.type.access in ("in", "inout"):
-            raw = random_input(rng, dtype, shape)
+        name, dtype = param.name, param.dtype.name
+        shape = tuple(dims.evaluate(extent, program.sizes) for extent in param.shape)
+        if param.access in ("in", "inout"):
+            raw = random_input(rng, dtype, shape) if param.record is None else _records(rng, param.record, shape)
             found[name] = kept(raw, promises[name], program.sizes, rng) if name in promises else raw
         else:
             storage = np.dtype(STORAGE[dtype])
             found[name] = np.full((*shape, storage.itemsize), POISON, np.uint8).view(storage).reshape(shape)
     spread = strided(kernel, program) if gaps else ()
-    return {n: _with_gaps(a) if n in spread else a for n, a in found.items()}
+    packed = {p.name for p in params_of(kernel) if isinstance(p, TensorParam) and (p.record or p.granule > 1)}
+    return {n: _with_gaps(a, last=1 if n in packed else 2) if n in spread else a for n, a in found.items()}
+
+
+def _records(rng: np.random.Generator, layout: Layout, shape: tuple[int, ...]) -> np.ndarray:
+    """Bytes of records: each field has values of its element type."""
+    rows = math.prod(shape[:-1])
+    made = np.zeros((rows, shape[-1]), np.uint8)
+    for leaf in layout.leaves:
+        extents = tuple(extent for extent in leaf.shape if isinstance(extent, int))
+        values = random_input(rng, leaf.dtype.name, (rows, *extents))
+        assert isinstance(leaf.offset, int)
+        strides = (shape[-1], *(stride for stride in leaf.strides if isinstance(stride, int)), 1)
+        each = (*values.shape, leaf.dtype.nbytes)
+        if values.size:
+            place = np.lib.stride_tricks.as_strided(made[:, leaf.offset :], each, strides)
+            place[...] = np.ascontiguousarray(values).reshape(-1).view(np.uint8).reshape(each)
+    return made.reshape(shape)
 
 
 def strided(kernel: Kernel, program: Program) -> tuple[str, ...]:
     """Tensors that one program in four passes with gaps between its elements."""
-    tensors = [param for param in kernel.params if isinstance(param.type, TensorType)]
-    names = [p.name or "" for p in tensors if isinstance(p.type, TensorType) and p.type.access != "scratch"]
+    names = [p.name for p in params_of(kernel) if isinstance(p, TensorParam) and p.access != "scratch"]
     return tuple(names[program.seed % len(names) :]) if names and program.seed % 4 == 3 else ()
 
 
-def _with_gaps(array: np.ndarray) -> np.ndarray:
-    """The same elements, each axis strided as in an array one longer along it, the last every other element."""
-    room = np.zeros((*(n + 1 for n in array.shape[:-1]), 2 * array.shape[-1] + 1), array.dtype)
-    view = room[tuple(slice(0, n) for n in array.shape[:-1])][..., : 2 * array.shape[-1] : 2]
+def _with_gaps(array: np.ndarray, *, last: int) -> np.ndarray:
+    """The same elements, each axis strided as in an array one longer along it, the last every `last`-th element."""
+    if last == 1:
+        room = np.zeros((*(n + 1 for n in array.shape[:-1]), array.shape[-1]), array.dtype)
+        view = room[tuple(slice(0, n) for n in array.shape)]
+    else:
+        room = np.zeros((*(n + 1 for n in array.shape[:-1]), 2 * array.shape[-1] + 1), array.dtype)
+        view = room[tuple(slice(0, n) for n in array.shape[:-1])][..., : 2 * array.shape[-1] : 2]
     view[...] = array
     return view
 

@@ -27,7 +27,7 @@ class Program:
 
     `sizes`: numbers by name, those in `statics` fixed at compile time; `promises`: further arguments of their
     declarations. `scalars`: element types of scalar parameters; `settings`: compile-time values. `helpers`: functions
-    before the kernel. `values`: what its names stand for, which only the reduction of failures asks.
+    and records before the kernel. `values`: what its names stand for, which only the reduction of failures asks.
     """
 
     name: str
@@ -58,10 +58,8 @@ class Program:
     def scalar_values(self) -> dict[str, float | int]:
         """Values of the scalar parameters, of the program's seed."""
         rng = random.Random(self.seed)
-        return {
-            name: rng.choice((0.5, -0.0, 3.0, -2.0)) if dtype in FLOATS else rng.choice((0, 1, 5))
-            for name, dtype in self.scalars.items()
-        }
+        menus = {"bool": (False, True), **dict.fromkeys(FLOATS, (0.5, -0.0, 3.0, -2.0))}
+        return {name: rng.choice(menus.get(dtype, (0, 1, 5))) for name, dtype in self.scalars.items()}
 
 
 def with_kernel(program: Program, kernel: ast.FunctionDef) -> Program:
@@ -92,14 +90,25 @@ def pruned(program: Program) -> Program:
     used = _reads(kernel)
     kernel.args.args = [argument for argument in kernel.args.args if argument.arg in used]
     found = with_kernel(program, kernel)
-    helpers = [f for f in ast.parse(program.helpers).body if isinstance(f, ast.FunctionDef) and f.name in found.body]
     words = set(re.findall(r"\w+", found.body))
+    helpers: list[str] = []
+    for statement in reversed(ast.parse(program.helpers).body):
+        if _defined(statement) in words:
+            helpers.insert(0, ast.unparse(statement))
+            words |= set(re.findall(r"\w+", helpers[0]))
     return replace(
         found,
-        helpers="\n\n\n".join(map(ast.unparse, helpers)),
+        helpers="\n\n\n".join(helpers),
         sizes={n: v for n, v in program.sizes.items() if n in words},
         statics=frozenset(n for n in program.statics if n in words),
     )
+
+
+def _defined(statement: ast.stmt) -> str:
+    """The name that a statement of the file defines: a function or a record."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return statement.name if isinstance(statement, ast.FunctionDef) else ""
 
 
 def _reads(kernel: ast.FunctionDef) -> set[str]:

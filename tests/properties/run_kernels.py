@@ -14,10 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from agentkern.compiler.driver import ARCHITECTURES, CompileRequest, CompileResult, compile_kernel, schedules
-from agentkern.compiler.ir.interpreter import interpret
+from agentkern.compiler.ir.core import Kernel
+from agentkern.compiler.ir.interpreter import RequirementError, interpret
 from agentkern.compiler.variants import fitting_variant
 from agentkern.runtime.simulate import simulate
 from agentkern.runtime.simulator import (
+    FindingKind,
     LaunchError,
     SimulatorBuildError,
     SimulatorModule,
@@ -140,19 +142,33 @@ def _place(bug: Exception) -> str:
     return f"{type(bug).__name__} in {Path(frame.filename).name}, `{frame.name}`: {bug}"
 
 
+def ends(kernel: Kernel, program: Program, tensors: dict[str, np.ndarray], *, free_block: int | None = None) -> bool:
+    """Interpret a program's kernel of any stage above the threads; whether no requirement stopped it."""
+    try:
+        interpret(kernel, tensors, program.sizes, program.scalar_values(), free_block=free_block)
+    except RequirementError:
+        return False
+    return True
+
+
 def _compare(made: Compiled, module: SimulatorModule) -> Verdict:
     program, result = made.program, made.result
     kernel, abi = result.kernel, result.abi
     assert kernel is not None
     assert abi is not None
     expected, got = arrays(kernel, program), arrays(kernel, program)
-    interpret(kernel, expected, program.sizes, program.scalar_values())
+    ended = ends(kernel, program, expected)
     orders = (ThreadOrder.FORWARD, *ThreadOrder)
     options = SimulatorOptions(thread_order=orders[program.seed % len(orders)], seed=program.seed, time_limit_s=600.0)
     try:
         reports = simulate(abi, module, got, program.sizes, program.scalar_values(), options)
     except LaunchError as bug:
         return Verdict(program, "crash", f"the launch is refused: {bug}")
+    if not ended:
+        kinds = {finding.kind for report in reports for finding in report.findings}
+        if kinds == {FindingKind.TRAP}:
+            return Verdict(program, "equal")
+        return Verdict(program, "finding", f"a requirement does not hold, and the simulator found {kinds or 'nothing'}")
     for report in reports:
         if not report.clean:
             return Verdict(program, "finding", str(report.findings[0] if report.findings else report))

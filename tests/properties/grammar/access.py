@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.properties.grammar.scope import FLOATS, INTEGERS, NARROW, Axis, Scope, Value, fill, joined, numbered
+from tests.properties.grammar.views import tensor_or_view
 
 READ = (*FLOATS, *FLOATS, *INTEGERS, *NARROW, "bool")
 _INDICES = ("i32", "i64", "i16", "u8", "u32")
@@ -28,7 +29,7 @@ def load(scope: Scope) -> None:
         high = rng.randrange(low + 1, axes[-1].extent + 1)
         parts[-1] = (f"{low}:{high}", axes[-1].dim)
         axes[-1] = numbered(high - low)
-    name = scope.draft.tensor("x", dtype, [dim for _, dim in parts] or ["1"])
+    name = tensor_or_view(scope.draft, "x", dtype, [dim for _, dim in parts] or ["1"])
     scope.add(f"{name}[{', '.join(s for s, _ in parts) or '0'}]", dtype, axes)
 
 
@@ -51,7 +52,7 @@ def _whole(scope: Scope, axis: Axis) -> Axis | None:
     extent = axis.extent
     if extent > 300 or not axis.dim.isidentifier():
         return None
-    return Axis(axis.dim, axis.dim, ":", extent, reducible=True, fixed=axis.dim in scope.draft.statics)
+    return scope.draft.whole(axis.dim)
 
 
 def _window(scope: Scope, axis: Axis) -> tuple[Part, bool] | None:
@@ -83,7 +84,7 @@ def window(scope: Scope) -> None:
         parts.append(found[0] if found else (axis.subscript, axis.dim))
         leaves |= found is not None and found[1]
     dtype = rng.choice(READ)
-    name = scope.draft.tensor("x", dtype, [dim for _, dim in parts] or ["1"])
+    name = tensor_or_view(scope.draft, "x", dtype, [dim for _, dim in parts] or ["1"])
     text = f"{name}[{', '.join(s for s, _ in parts) or '0'}]"
     if leaves or rng.random() < 0.2:
         text = f"ak.load({text}, fill={fill(dtype, rng)})"
@@ -191,11 +192,12 @@ def optional(scope: Scope) -> None:
 
 def one_of_the_lead(scope: Scope) -> None:
     """A value for the scalar indices of the grid alone."""
-    if not scope.lead:
+    parts = [part for part in (*scope.lead, *scope.near) if scope.rng.random() < 0.8]
+    if not parts:
         return
     dtype = scope.rng.choice(READ)
-    name = scope.draft.tensor("x", dtype, [dim for _, dim in scope.lead])
-    scope.add(f"{name}[{', '.join(s for s, _ in scope.lead)}]", dtype, ())
+    name = scope.draft.tensor("x", dtype, [dim for _, dim in parts])
+    scope.add(f"{name}[{', '.join(s for s, _ in parts)}]", dtype, ())
 
 
 def index(scope: Scope) -> None:

@@ -90,7 +90,14 @@ def with_literal(scope: Scope) -> None:
         return
     if rng.random() < 0.15:
         name = draft.fresh("s")
-        draft.scalars[name] = a.dtype
+        known = {"bf16": "float", "f16": "float", "f32": "float", "f64": "float", "i32": "int", "i64": "int"}
+        if rng.random() < 0.3 and a.dtype in known:
+            draft.settings[name] = (
+                rng.choice((0.1, -2.0, 1e-9)) if known[a.dtype] == "float" else rng.choice((0, 7, -3))
+            )
+            draft.parameters.append(f"{name}: ak.static_{known[a.dtype]}")
+        else:
+            draft.scalars[name] = a.dtype
         form = rng.choice(("{0} + N", "{0} * N", "ak.maximum(N, {0})", "ak.where({0} < N, {0}, N)"))
         scope.add(form.replace("N", name).format(a.name), a.dtype, a.axes)
     elif a.dtype in FLOATS:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
-from tests.properties.grammar import access, elements, loops, moves, reductions, structure
-from tests.properties.grammar.scope import Axis, Draft, Scope
+from tests.properties.grammar import access, bits, elements, lists, loops, moves, records, reductions, structure, takes
+from tests.properties.grammar.grids import grid
+from tests.properties.grammar.scope import FLOATS, INTEGERS, Draft, Scope, Value
 from tests.properties.grammar.stores import store
 from tests.properties.programs import Program, pruned
 
@@ -19,9 +17,9 @@ COLUMNS = (
     *(0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 56, 63, 64, 65, 96, 127, 128, 129, 160, 192, 229),
     *(255, 256, 257, 448, 576, 1000, 1023, 1024, 1025, 2049, 4096, 7168, 8193),
 )
-WRITTEN = (1, 3, 8, 32, 40, 100, 128)
+TALL = (9001, 10_007, 16_384, 20_011, 32_768)
+"""Rows that are walked in pieces, however they are built."""
 MOST_ELEMS = 12_000
-MOST_BLOCKS = 1000
 Rule = Callable[[Scope], None]
 
 RULES: tuple[tuple[Rule, int], ...] = (
@@ -57,11 +55,29 @@ RULES: tuple[tuple[Rule, int], ...] = (
     (structure.run_time_choice, 2),
     (structure.element_loop, 2),
     (structure.guarded_read, 2),
+    (lists.pick, 3),
+    (lists.all_of, 1),
+    (records.record, 2),
+    (records.field, 1),
+    (bits.philox, 1),
+    (bits.rounded, 2),
+    (bits.require, 1),
+    (takes.along, 2),
+    (takes.at, 2),
+)
+OF_SCALARS: tuple[Rule, ...] = (
+    elements.binary,
+    elements.binary,
+    elements.with_literal,
+    elements.unary,
+    elements.function,
+    elements.choice,
+    elements.cast,
 )
 
 
 def random_program(seed: int, *, long: bool = False) -> Program:
-    """The kernel of a seed; `long` ones have values over two axes of run-time length more often."""
+    """The kernel of a seed; `long` ones have rows that are walked, and values over two axes of them, more often."""
     rng = random.Random(seed)
     while True:
         program = _attempt(rng, seed, long=long)
@@ -70,13 +86,17 @@ def random_program(seed: int, *, long: bool = False) -> Program:
 
 
 def _attempt(rng: random.Random, seed: int, *, long: bool) -> Program | None:
-    sizes = _sizes(rng)
-    often = (("H", rng.choice((0.9, 0.9, 0.4)) if long else 0.85), ("T", 0.25), ("B", 0.25), ("N", 0.3))
+    sizes = _sizes(rng, long=long)
+    of_h = rng.choice((0.9, 0.9, 0.4)) if long else 0.5 if sizes["H"] in TALL else 0.85
+    often = (("H", of_h), ("T", 0.25), ("B", 0.25), ("N", 0.3), ("M", 0.5), ("L", 1.0))
     draft = Draft(rng, sizes, {name for name, share in often if rng.random() < share})
+    _promise(draft)
     lines: list[str] = []
-    add = _mixture(rng)
+    add = _mixture(rng, scans=sizes["H"] in TALL)
+    near = _scalars(draft) if rng.random() < 0.2 else []
     for _ in range(2 if rng.random() < 0.25 else 1):
-        header, scope = _grid(draft, long=long)
+        header, scope = grid(draft, long=long)
+        scope.values += near
         access.load(scope)
         add(scope, rng.randint(2, 16))
         if store(scope, rng.choice((1, 1, 2, 3))):
@@ -101,18 +121,58 @@ def _attempt(rng: random.Random, seed: int, *, long: bool) -> Program | None:
     return pruned(program)
 
 
-def _sizes(rng: random.Random) -> dict[str, int]:
+def _sizes(rng: random.Random, *, long: bool) -> dict[str, int]:
     while True:
         sizes = {"T": rng.choice(ROWS), "H": rng.choice(COLUMNS), "B": rng.choice((1, 2, 3)), "N": rng.choice(LOOPED)}
-        if sizes["T"] * sizes["H"] * sizes["B"] <= MOST_ELEMS:
-            return sizes
+        if rng.random() < (0.25 if long else 0.01):
+            sizes |= {"T": 1, "H": rng.choice(TALL), "B": 1}
+        elif sizes["T"] * sizes["H"] * sizes["B"] > MOST_ELEMS:
+            continue
+        # rows of no segment do not exist
+        segments = rng.choice((1, 2, 3, 7, 20) if sizes["T"] else (0, 1, 3))
+        return {**sizes, "M": segments, "L": rng.choice((1, 2, 3, 3, 5))}
 
 
-def _mixture(rng: random.Random) -> Callable[[Scope, int], None]:
-    """Add lines of random rules; each kernel prefers three of them."""
+def _promise(draft: Draft) -> None:
+    """Bounds of sizes that the run gives, which a call keeps."""
+    rng = draft.rng
+    for name in ("T", "H", "N"):
+        n = draft.sizes[name]
+        if name in draft.statics or rng.random() < 0.5:
+            continue
+        least, most = rng.choice((0, min(n, 1), n // 2, n)), rng.choice((n, n + 1, n + 50, 2 * n))
+        draft.spans[name] = (least, most)
+        draft.promises[name] = f", min={least}, max={most}"
+
+
+def _scalars(draft: Draft) -> list[Value]:
+    """Values that stand before the grids: of parameters, sizes and numbers."""
+    rng, scope = draft.rng, Scope(draft, (), indent=0)
+    for _ in range(rng.choice((1, 2, 3))):
+        dtype = rng.choice((*FLOATS, *INTEGERS, "bool"))
+        name = draft.fresh("s")
+        draft.scalars[name] = dtype
+        scope.values.append(Value(name, dtype, ()))
+    if rng.random() < 0.4:
+        scope.add(f"{rng.choice(sorted(draft.sizes))}.to(ak.f32)", "f32", ())
+    for _ in range(rng.randint(1, 5)):
+        rng.choice(OF_SCALARS)(scope)
+    found = [v for v in scope.values if v.name.startswith("v")]
+    if len(found) > 1 and rng.random() < 0.4:
+        name = draft.fresh("q")
+        scope.say(f"{name} = ({', '.join(v.name for v in found)})")
+        found = [Value(f"{name}[{k}]", v.dtype, ()) for k, v in enumerate(found)]
+    draft.before += scope.lines
+    return found
+
+
+def _mixture(rng: random.Random, *, scans: bool) -> Callable[[Scope, int], None]:
+    """Add lines of random rules; each kernel prefers three of them, one of long rows also `scans`."""
     preferred = rng.sample(range(len(RULES)), 3)
     rules = [rule for rule, _ in RULES]
     weights = [5 + 3 * weight if k in preferred else weight for k, (_, weight) in enumerate(RULES)]
+    if scans:
+        weights[rules.index(reductions.scan)] += 12
     looped = rng.choice((0.0, 0.0, 0.1, 0.2))
 
     def add(scope: Scope, count: int) -> None:
@@ -123,52 +183,3 @@ def _mixture(rng: random.Random) -> Callable[[Scope, int], None]:
                 rng.choices(rules, weights)[0](scope)
 
     return add
-
-
-def _grid(draft: Draft, *, long: bool) -> tuple[str, Scope]:
-    """A grid's header and scope."""
-    rng, sizes, statics = draft.rng, draft.sizes, draft.statics
-    whole = Axis("H", "H", ":", sizes["H"], reducible=True, fixed="H" in statics)
-    rows = Axis("T", "T", ":", sizes["T"], reducible=True, fixed="T" in statics)
-    block_t = Axis("t", "T", "t", sizes["T"], reducible=False, block=True)
-    block_h = Axis("h", "H", "h", sizes["H"], reducible=False, block=True)
-    piece = Axis("p", "H", "p", sizes["H"], reducible=True, block=True)
-    n_parts = rng.choice((1, 2, 3, 7))
-    block_b = Axis("b", "B", "b", sizes["B"], reducible=False, block=True)
-    scope = functools.partial(Scope, draft)
-    forms: tuple[Callable[[], tuple[str, Scope]], ...] = (
-        lambda: ("for t in ak.grid(T):", scope((block_t,))),
-        lambda: ("for t in ak.grid(T):", scope((block_t, whole))),
-        lambda: ("for t in ak.grid(T):", scope((block_t, whole))),
-        lambda: _written_grid(draft, block_t, block_h),
-        lambda: _written_grid(draft, block_t, block_h),
-        lambda: ("for h in ak.grid(H):", scope((rows, block_h))),
-        lambda: ("for b, t in ak.grid(B, T):", scope((block_b, block_t, whole))),
-        lambda: ("for b, t in ak.grid(ak.each(B), T):", scope((block_t, whole), (("b", "B"),))),
-        lambda: ("for _ in ak.grid():", scope((rows, whole))),
-        lambda: ("for t in ak.grid(ak.each(T)):", scope((whole,), (("t", "T"),))),
-        lambda: (
-            f"for t, p in ak.grid(T, ak.parts(H, {n_parts})):",
-            scope((block_t, piece), counts={"p": str(n_parts)}, runs=n_parts),
-        ),
-        lambda: ("for b, t in ak.grid(ak.each(B), ak.each(T)):", scope((), (("b", "B"), ("t", "T")))),
-    )
-    if long:
-        at = len(forms) - 3
-        forms = (*forms[:at], lambda: ("for b in ak.grid(B):", scope((block_b, rows, whole))), *forms[at:])
-    header, found = rng.choice(forms)()
-    found.runs *= math.prod(sizes[dim] for _, dim in found.lead)
-    return header, found
-
-
-def _written_grid(draft: Draft, t: Axis, h: Axis) -> tuple[str, Scope]:
-    """Blocks of two axes, whose sizes may be written."""
-    rng = draft.rng
-    block_t, block_h = rng.choice((None, *WRITTEN)), rng.choice((None, *WRITTEN, 128))
-    runs = math.prod(-(-axis.extent // n) for axis, n in ((t, block_t), (h, block_h)) if n)
-    if runs > MOST_BLOCKS:
-        block_t, block_h, runs = None, 128, 1
-    axes = (replace(t, reducible=block_t is not None), replace(h, reducible=block_h is not None))
-    counts = {"h": f"ak.cdiv(H, {block_h})"} if block_h else {}
-    counts |= {"t": f"ak.cdiv(T, {block_t})"} if block_t else {}
-    return f"for t, h in ak.grid(T, H, block=({block_t}, {block_h})):", Scope(draft, axes, counts=counts, runs=runs)

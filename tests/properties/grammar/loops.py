@@ -25,7 +25,7 @@ def loop(scope: Scope, body: Body) -> None:
         return
     if any(not axis.block and not axis.fixed for axis in scope.axes) and rng.random() < 0.85:
         return  # values of a run-time length are not kept over steps yet
-    dim = rng.choice(("N", "N", "H", "B"))
+    dim = rng.choice(("N", "N", "H", "B", "L", *scope.spans, *scope.spans))
     if scope.draft.sizes[dim] > 600 or (any(axis.dim == dim for axis in scope.axes) and rng.random() < 0.7):
         return
     if scope.runs * max(scope.draft.sizes[dim], 1) > MOST_RUNS:
@@ -64,6 +64,8 @@ def _bounds(scope: Scope, dim: str) -> str:
     """What the steps run over."""
     rng = scope.rng
     kind = rng.random()
+    if dim in scope.spans and kind < 0.8:
+        return scope.spans[dim]
     if kind < 0.6:
         return dim
     if kind < 0.8:
@@ -80,6 +82,7 @@ def _bounds(scope: Scope, dim: str) -> str:
 def _each(scope: Scope, body: Body, dim: str) -> None:
     """One scalar index at a time."""
     carried = _inits(scope, (*FLOATS, *INTEGERS), scope.axes)
+    pair = _pair(scope)
     name = scope.draft.fresh("k")
     inner = scope.nested(lead=((name, dim),))
     inner.runs *= scope.draft.sizes[dim]
@@ -90,6 +93,7 @@ def _each(scope: Scope, body: Body, dim: str) -> None:
     load(inner)
     body(inner, scope.rng.randint(0, 5))
     _update(inner, carried)
+    _update_pair(inner, pair)
     if scope.rng.random() < 0.5:
         store(inner, 1)
     _close(scope, inner, carried)
@@ -156,6 +160,28 @@ def _update(inner: Scope, carried: list[Value], axis: Axis | None = None) -> Non
         inner.add(text, value.dtype, value.axes, into=value.name)
         if inner.breaks and rng.random() < 0.5:
             _break(inner)
+
+
+def _pair(scope: Scope) -> Value | None:
+    """A tuple of two values that a loop carries."""
+    value = scope.pick((*FLOATS, *INTEGERS))
+    if value is None or scope.rng.random() < 0.75:
+        return None
+    name = scope.draft.fresh("q")
+    scope.say(f"{name} = ({value.name}, {value.name})")
+    found = [Value(f"{name}[{k}]", value.dtype, value.axes) for k in range(2)]
+    scope.values += found
+    return found[0]
+
+
+def _update_pair(inner: Scope, pair: Value | None) -> None:
+    """Rebind a tuple to another of the same types."""
+    if pair is None:
+        return
+    name = pair.name.partition("[")[0]
+    found = [v for v in inner.values if v.dtype == pair.dtype and joined(v.axes, pair.axes) == pair.axes]
+    other = inner.rng.choice([v for v in found if len(v.axes) <= len(pair.axes)])
+    inner.say(f"{name} = ({name}[1], ak.maximum({name}[0], {other.name}))")
 
 
 def _read(inner: Scope, value: Value, axis: Axis | None) -> list[Value]:

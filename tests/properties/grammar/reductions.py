@@ -30,7 +30,7 @@ def extreme(scope: Scope) -> None:
     """The position of an extreme; its axes are known to have an element."""
     rng = scope.rng
     a = scope.pick((*FLOATS, *INTEGERS), rank=1)
-    axes = [k for k in _reducible(a) if a is not None and (a.axes[k].fixed and a.axes[k].extent)]
+    axes = [k for k in _reducible(a) if a is not None and (not a.axes[k].block and _has_element(a.axes[k]))]
     if a is None or not axes:
         return
     chosen = sorted(rng.sample(axes, len(axes) if rng.random() < 0.2 else 1))
@@ -52,7 +52,7 @@ def _reducible(a: Value | None) -> list[int]:
 
 def _has_element(axis: Axis) -> bool:
     """Whether every block of an axis has an element: pieces may have none."""
-    return axis.extent > 0 and (axis.fixed or (axis.block and axis.shape != "p"))
+    return axis.extent > 0 and (axis.fixed or axis.least > 0 or (axis.block and not axis.ragged))
 
 
 def scan(scope: Scope) -> None:
@@ -77,6 +77,15 @@ def last(scope: Scope) -> None:
     scope.add(f"ak.last({a.name}, axis={k})", a.dtype, (*a.axes[:k], *a.axes[k + 1 :]))
 
 
+def _is_ordered(axis: Axis, name: str, longest: int) -> bool:
+    """Whether an order along an axis is known to fit: its extent is a number, or promised."""
+    if axis.fixed:
+        return 0 < axis.extent <= longest
+    if name == "topk":
+        return axis.least > 0 and not axis.ragged
+    return 0 < axis.most <= longest
+
+
 def order(scope: Scope) -> None:
     """Sorting, the largest few, counts."""
     rng = scope.rng
@@ -84,16 +93,15 @@ def order(scope: Scope) -> None:
     if not known(name):
         return
     a = scope.pick((*FLOATS, *INTEGERS) if name in ("topk", "sort") else INTEGERS, rank=1)
-    axes = [
-        k
-        for k in _reducible(a)
-        if a is not None and a.axes[k].fixed and 0 < a.axes[k].extent <= (1025 if name == "topk" else 256)
-    ]
+    longest = 1025 if name == "topk" else rng.choice((256, 256, 1025))
+    axes = [k for k in _reducible(a) if a is not None and _is_ordered(a.axes[k], name, longest)]
     if a is None or not axes:
         return
     k = rng.choice(axes)
     if name == "topk":
-        n = rng.randint(1, min(a.axes[k].extent, 9))
+        axis = a.axes[k]
+        most = 70 if axis.fixed or axis.most else 64  # what is kept of an axis of any length
+        n = min(axis.extent if axis.fixed else axis.least, rng.choice((rng.randint(1, 9), rng.randint(1, 9), most)))
         pair = scope.draft.fresh("q")
         scope.say(f"{pair} = ak.topk({a.name}, {n}, axis={k})")
         axes_ = (*a.axes[:k], numbered(n), *a.axes[k + 1 :])

@@ -26,7 +26,8 @@ class Axis:
     """One axis of a tile. `shape`, `dim` and `subscript` spell it in tile shapes, annotations and subscripts.
 
     `fixed`: its extent is a number in the text's sight, so it may be split and sliced; `reducible`: as the language
-    allows of blocks that are written and whole axes; `block`: it is a block variable's.
+    allows of blocks that are written and whole axes; `block`: it is a block variable's; `ragged`: a piece's or a
+    segment's, which may be empty. `least` and `most` are promised of its extent, `most` 0 where nothing is.
     """
 
     shape: str
@@ -36,6 +37,9 @@ class Axis:
     reducible: bool
     fixed: bool = False
     block: bool = False
+    ragged: bool = False
+    least: int = 0
+    most: int = 0
 
 
 ONE = Axis("1", "1", ":", 1, reducible=True, fixed=True)
@@ -51,7 +55,8 @@ def scaled(axis: Axis, factor: int, more: int = 0) -> Axis:
     if axis.shape.isdigit():
         return numbered(axis.extent * factor + more)
     text = f"{factor} * {axis.dim}" + (f" + {more}" if more else "")
-    return replace(axis, shape=text, dim=text, extent=axis.extent * factor + more)
+    bounds = (axis.least * factor + more, axis.most * factor + more if axis.most else 0)
+    return replace(axis, shape=text, dim=text, extent=axis.extent * factor + more, least=bounds[0], most=bounds[1])
 
 
 def shape_text(axes: Sequence[Axis]) -> str:
@@ -69,9 +74,25 @@ class Value:
     axes: tuple[Axis, ...]
 
 
+@dataclass(frozen=True)
+class Row:
+    """A name of records that were read: the record's name, and the axes over records."""
+
+    name: str
+    record: str
+    axes: tuple[Axis, ...]
+
+
+Field = tuple[str, str, tuple[int, ...]]
+"""Of a record: its path, its element type, its extents."""
+
+
 @dataclass
 class Draft:
-    """The kernel so far, over all its grids. `written`: tensors that hold every element; `earlier`: by earlier grids."""
+    """The kernel so far, over all its grids. `written`: tensors that hold every element; `earlier`: by earlier grids.
+
+    `spans`: what is promised of sizes, least and most. `records`: the fields of the file's records.
+    """
 
     rng: random.Random
     sizes: dict[str, int]
@@ -86,6 +107,8 @@ class Draft:
     written: list[Value] = field(default_factory=list)
     earlier: list[Value] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    records: dict[str, tuple[Field, ...]] = field(default_factory=dict)
     count: int = 0
 
     def fresh(self, letter: str) -> str:
@@ -99,13 +122,19 @@ class Draft:
         self.parameters.append(f"{name}: ak.{access}[ak.{dtype}, {', '.join(dims)}]{promise}")
         return name
 
+    def whole(self, dim: str) -> Axis:
+        """A whole axis of a size."""
+        least, most = self.spans.get(dim, (0, 0))
+        fixed = dim in self.statics
+        return Axis(dim, dim, ":", self.sizes[dim], reducible=True, fixed=fixed, least=least, most=most)
+
 
 @dataclass
 class Scope:
     """One region's lines, the values in sight, and what loads and stores of its full tiles look like.
 
-    `lead`: scalar subscripts before the axes, with their dims. `inner`: axes that a loop around this region adds, which
-    end with it.
+    `lead`: scalar subscripts before the axes, with their dims. `near`: further scalars that are inside a dim. `spans`:
+    the parts of sizes that the region is about, as the bounds of steps.
     """
 
     draft: Draft
@@ -121,6 +150,9 @@ class Scope:
     outer: frozenset[str] = frozenset()
     breaks: bool = False
     silent: bool = False
+    near: tuple[tuple[str, str], ...] = ()
+    spans: dict[str, str] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
 
     @property
     def rng(self) -> random.Random:
@@ -187,6 +219,9 @@ class Scope:
             self.runs,
             frozenset(v.name for v in self.values),
             silent=self.silent,
+            near=self.near,
+            spans=self.spans,
+            rows=list(self.rows),
         )
 
 

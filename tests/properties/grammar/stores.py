@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.properties.grammar.scope import NARROW, Axis, Scope, Value, numbers
+from tests.properties.grammar.lists import listed
+from tests.properties.grammar.records import written_records
+from tests.properties.grammar.scope import FLOATS, NARROW, Scope, Value, numbers
+from tests.properties.grammar.views import tensor_or_view
 
 _INDICES = ("i32", "i64", "i16")
 
@@ -30,6 +33,8 @@ def _store(scope: Scope, value: Value) -> bool:
     if scope.is_full(value):
         if rng.random() < 0.06 and _combined(scope, value):
             return True
+        if listed(scope, value) or written_records(scope, value):
+            return True
         kind = rng.random()
         form = _masked if kind < 0.12 else _pieces if kind < 0.2 else _scattered if kind < 0.3 else _window
         if kind >= 0.36 or not form(scope, value):
@@ -56,8 +61,8 @@ def _whole(scope: Scope, value: Value) -> None:
     rng, draft = scope.rng, scope.draft
     subscripts = ", ".join(scope.subscripts())
     kind = rng.random()
-    axes = (*(_of_lead(scope, dim) for _, dim in scope.lead), *scope.axes)
-    if kind < 0.12 and scope.depth == 0:
+    axes = (*(draft.whole(dim) for _, dim in scope.lead), *scope.axes)
+    if kind < 0.12 and scope.depth == 0 and not scope.partial:
         name = draft.fresh("p")
         draft.before.append(f"{name} = ak.scratch(({', '.join(scope.dims())},), ak.{value.dtype})")
         draft.written.append(Value(name, value.dtype, axes))
@@ -66,29 +71,33 @@ def _whole(scope: Scope, value: Value) -> None:
         _plain(scope, value)
         return
     if kind < 0.22 and value.dtype not in (*NARROW, "bool") and value.axes == scope.axes and scope.depth == 0:
-        name = draft.tensor("r", value.dtype, scope.dims(), "InOut")
+        name = tensor_or_view(draft, "r", value.dtype, scope.dims(), "InOut")
         text = rng.choice((f"{name}[{subscripts}] + {value.name}", f"ak.maximum({value.name}, {name}[{subscripts}])"))
         scope.say(f"{name}[{subscripts}] = {text}")
         if rng.random() < 0.4:
             scope.say(f"{name}[{subscripts}] = {name}[{subscripts}] - {value.name}")
         return
     name = _plain(scope, value)
-    if scope.depth == 0:
+    if scope.depth == 0 and not scope.partial:
         draft.written.append(Value(name, value.dtype, axes))
 
 
 def _plain(scope: Scope, value: Value) -> str:
-    name = scope.draft.tensor("y", value.dtype, scope.dims(), "Out", _promise(scope))
-    scope.say(f"{name}[{', '.join(scope.subscripts())}] = {value.name}")
+    name = tensor_or_view(scope.draft, "y", value.dtype, scope.dims(), "Out", _promise(scope))
+    places = ", ".join(scope.subscripts())
+    scope.say(f"{name}[{places}] = {value.name}")
+    if scope.rng.random() < 0.04:
+        also = scope.draft.fresh("m")
+        dims = ", ".join(scope.dims())
+        scope.draft.parameters.append(f"{also}: ak.Out[ak.{value.dtype}, {dims}]{_promise(scope)} | None")
+        scope.draft.settings[also] = scope.rng.random() < 0.7
+        scope.say(f"if {also} is not None:")
+        scope.say(f"    {also}[{places}] = {value.name}")
     return name
 
 
 def _promise(scope: Scope) -> str:
     return ".partial()" if scope.partial else ""
-
-
-def _of_lead(scope: Scope, dim: str) -> Axis:
-    return Axis(dim, dim, ":", scope.draft.sizes[dim], reducible=True, fixed=dim in scope.draft.statics)
 
 
 def _masked(scope: Scope, value: Value) -> bool:
@@ -122,9 +131,9 @@ def _pieces(scope: Scope, value: Value) -> bool:
 
 def _window(scope: Scope, value: Value) -> bool:
     """Every second element of a block's axis, and those between."""
-    blocks = [k for k, axis in enumerate(scope.axes) if axis.block and axis.shape != "p"]
+    blocks = [k for k, axis in enumerate(scope.axes) if axis.block]
     if not blocks:
-        return False  # that windows of pieces are apart is not shown yet
+        return False
     k = scope.rng.choice(blocks) + len(scope.lead)
     dims, subscripts = list(scope.dims()), list(scope.subscripts())
     t = subscripts[k]
@@ -161,9 +170,10 @@ def _scattered(scope: Scope, value: Value) -> bool:
 def _combined(scope: Scope, value: Value) -> bool:
     """Added to elements of a tensor that others add to as well, or the extreme of both."""
     rng, draft = scope.rng, scope.draft
-    if value.dtype not in ("i32", "u32", "i64", "u64") or not scope.axes or value.axes != scope.axes:
+    if value.dtype not in (*FLOATS, "i32", "u32", "i64", "u64") or not scope.axes or value.axes != scope.axes:
         return False
-    operation = rng.choice(("atomic_add", "atomic_max", "atomic_min"))
+    sums = () if value.dtype in FLOATS else ("atomic_add",)  # of floats they depend on the order of threads
+    operation = rng.choice((*sums, "atomic_max", "atomic_min"))
     at = rng.randrange(len(scope.axes))
     axis = scope.axes[at]
     index = draft.tensor("i", rng.choice(_INDICES), (axis.dim,), promise=".values(0, N, ignore=-1)")
