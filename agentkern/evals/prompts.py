@@ -7,7 +7,6 @@ card's length. Every arm gets the same words about the task.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from agentkern.evals.arms import Arm
 from agentkern.evals.records import Feedback, Language
 from agentkern.evals.task_model import Task
 from agentkern.evals.task_text import agentkern_signature, task_text
+from agentkern.shipped import shipped
 from agentkern.tools.reference import reference
 
 _DOCS = Path(__file__).parent / "docs"
@@ -79,11 +79,10 @@ def language_text(arm: Arm) -> str:
 @cache
 def skill_folder() -> Path:
     """Return the folder of the kernel writer's skill. Errors: SkillMissing."""
-    roots = (Path(__file__).resolve().parents[2], Path(sys.prefix) / "share" / "agentkern", Path.cwd())
-    for root in roots:
-        if (root / "skills" / SKILL / "SKILL.md").is_file():
-            return root / "skills" / SKILL
-    raise SkillMissing(f"there is no `skills/{SKILL}` at {roots[0]}; run inside a checkout of agentkern")
+    folder = shipped("skills")
+    if folder is None or not (folder / SKILL / "SKILL.md").is_file():
+        raise SkillMissing(f"agentkern's skill `{SKILL}` is not installed; install it from its source or wheel again")
+    return folder / SKILL
 
 
 def skill_text() -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from agentkern.evals.task_fields import read_body, read_criterion, read_sizes, read_tensors
 from agentkern.evals.task_model import Shapes, Solution, Task, TaskCriterion, TaskError
 from agentkern.evals.task_table import Table
+from agentkern.shipped import shipped
 from agentkern.tools.corpus_entry import CorpusError, default_corpus
 
 __all__ = ["Task", "TaskError", "default_tasks", "read_task", "read_tasks", "suite_digest"]
@@ -44,12 +44,11 @@ MOST_FILE_BYTES = 1 << 20
 
 
 def default_tasks() -> Path:
-    """Return the tasks that come with the package's source, or else those of the current folder. Errors: TaskError."""
-    installed = Path(__file__).resolve().parents[2] / "evals" / "tasks"
-    for folder in (installed, Path(sys.prefix) / "share" / "agentkern" / "tasks", Path.cwd() / "evals" / "tasks"):
-        if folder.is_dir():
-            return folder
-    raise TaskError(f"there are no tasks at `{installed}`; run inside a checkout of agentkern")
+    """Return the tasks that come with the package. Errors: TaskError where there are none."""
+    folder = shipped("tasks")
+    if folder is None:
+        raise TaskError("agentkern's tasks are not installed; install it from its source or wheel again")
+    return folder
 
 
 def read_tasks(folder: Path | None = None) -> tuple[Task, ...]:

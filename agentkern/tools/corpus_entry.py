@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from agentkern.compiler.ir.order import ORDER_VERSION
 from agentkern.compiler.ir.printer import IR_VERSION
+from agentkern.shipped import shipped
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_from_table
 
 KEYS = ("name", "family", "summary", "tags", "kernels", "dims", "shapes", "dtypes", "criterion", "roofline", "origin")
@@ -86,15 +86,11 @@ def _digest(path: Path) -> str:
 
 
 def default_corpus() -> Path:
-    """Return the corpus that comes with the package's source, or else that of the current folder.
-
-    Errors: CorpusError where there is none.
-    """
-    installed = Path(__file__).resolve().parents[2] / "corpus"
-    for folder in (installed, Path(sys.prefix) / "share" / "agentkern" / "corpus", Path.cwd() / "corpus"):
-        if folder.is_dir():
-            return folder
-    raise CorpusError(f"there is no corpus at `{installed}`; run inside a checkout of agentkern")
+    """Return the corpus that comes with the package. Errors: CorpusError where there is none."""
+    folder = shipped("corpus")
+    if folder is None:
+        raise CorpusError("agentkern's corpus is not installed; install it from its source or wheel again")
+    return folder
 
 
 def read_entries(corpus: Path) -> tuple[Entry, ...]:

@@ -16,6 +16,7 @@ from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.sass import DisassemblyFailed, NvdisasmMissing, nvdisasm_version
 from agentkern.runtime.simulator import SimulatorBuildError, SimulatorUnavailableError, host_compiler
 from agentkern.runtime.simulator.selftest import self_test
+from agentkern.shipped import FOLDERS, shipped
 from agentkern.tools.install.install import installed_clients
 from agentkern.tools.requests import TARGETS
 from agentkern.tools.results import DoctorItem, DoctorResult
@@ -34,7 +35,8 @@ def doctor() -> DoctorResult:
         return DoctorResult(status="unavailable", summary=f"missing: {', '.join(broken)}; {installs}", items=items)
     has_gpu = any(item.name == "gpu" and item.works for item in items)
     device = "CPU and GPU" if has_gpu else "CPU (no GPU here)"
-    next_step = "try `agentkern verify corpus/norm/rms_norm/kernel.py --dim H=7168`"
+    corpus = shipped("corpus")
+    next_step = f"try `agentkern verify {corpus}/norm/rms_norm/kernel.py --dim H=7168`" if corpus else "see --help"
     return DoctorResult(status="ok", summary=f"all of agentkern works on this {device}; {next_step}", items=items)
 
 
@@ -140,6 +142,14 @@ def _package() -> DoctorItem:
     return DoctorItem(name="agentkern", works=True, detail=f"{version} in `{Path(__file__).resolve().parent.parent}`")
 
 
+def _files() -> DoctorItem:
+    missing = [name for name in FOLDERS if shipped(name) is None]
+    if missing:
+        detail = f"{', '.join(missing)}: not installed; searching kernels and evaluations need them"
+        return DoctorItem(name="files", works=False, detail=detail, install="agentkern from its source or wheel again")
+    return DoctorItem(name="files", works=True, detail=f"{', '.join(FOLDERS)} are here")
+
+
 def _clients() -> DoctorItem:
     found = installed_clients(Path.cwd())
     parts = [f"{name}{'' if has_entry else ' (skills only: no MCP entry)'}" for name, has_entry in found.items()]
@@ -149,5 +159,5 @@ def _clients() -> DoctorItem:
 
 
 _CHECKS: tuple[Callable[[], DoctorItem], ...] = (
-    _package, _python, _nvrtc, _nvdisasm, _compiler, _simulator, _z3, _torch, _gpu, _cache, _clients,
+    _package, _files, _python, _nvrtc, _nvdisasm, _compiler, _simulator, _z3, _torch, _gpu, _cache, _clients,
 )  # fmt: skip

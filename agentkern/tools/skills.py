@@ -7,10 +7,10 @@ keys, one line each, ASCII, no angle brackets, the name of the folder.
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentkern.shipped import shipped
 from agentkern.tools.card import CARD
 
 KEYS = ("name", "description", "license", "compatibility")
@@ -39,11 +39,10 @@ class Skill:
 
 def default_skills() -> Path:
     """Return the folder of the skills that come with the package. Errors: SkillError where there is none."""
-    beside = Path(__file__).resolve().parents[2] / "skills"
-    for folder in (beside, Path(sys.prefix) / "share" / "agentkern" / "skills"):
-        if folder.is_dir():
-            return folder
-    raise SkillError(f"there are no skills at `{beside}`; install agentkern from its source or wheel again")
+    folder = shipped("skills")
+    if folder is None:
+        raise SkillError("agentkern's skills are not installed; install it from its source or wheel again")
+    return folder
 
 
 def read_skills(folder: Path | None = None) -> tuple[Skill, ...]:

@@ -9,7 +9,7 @@ import pytest
 import skills_ref
 
 from agentkern.tools.card import n_tokens
-from agentkern.tools.skills import Skill, SkillError, default_skills, read_skill, read_skills
+from agentkern.tools.skills import Skill, SkillError, read_skill, read_skills
 
 NAMES = ["agentkern-evals", "agentkern-kernels", "agentkern-review"]
 MOST_LINES, MOST_TOKENS = 500, 5000
@@ -76,11 +76,3 @@ def test_what_a_client_might_not_read_is_refused(tmp_path: Path, text: str, wron
 def test_a_folder_without_a_skill_is_named(tmp_path: Path):
     with pytest.raises(SkillError, match="No such file"):
         read_skill(tmp_path)
-
-
-def test_the_skills_travel_with_the_package():
-    root = default_skills().parent
-    listed = (root / "pyproject.toml").read_text(encoding="utf-8")
-    for name in NAMES:
-        assert f'"share/agentkern/skills/{name}" = ["skills/{name}/SKILL.md"]' in listed
-        assert f'"share/agentkern/skills/{name}/references" = ["skills/{name}/references/*.md"]' in listed
