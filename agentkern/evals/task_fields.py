@@ -26,6 +26,7 @@ TENSOR_KEYS = ("name", "access", "dtype", "shape", "values", "partial")
 INTEGER_VALUES = ("low", "high", "ignore", "distinct", "ignore_same", "offsets_to", "sorted")
 FLOAT_VALUES = ("positive", "unit", "coarse", "finite", "sorted", "scale")
 SIZE_KEYS = ("kind", "multiple_of", "min", "max")
+EXACT_REFERENCE = "reference_f64"
 CRITERION_KEYS = ("kind", "max_ulp", "min_equal_share", "max_error_ratio")
 MOST_ELEMENTS = 1 << 20
 """Elements of the largest tensor at a shape that is judged: a fraction of a second on the CPU."""
@@ -131,7 +132,18 @@ def read_criterion(table: Table, tensors: Sequence[TaskTensor], functions: Seque
     for name in free:
         if name not in names:
             table.refuse("free", f"there is no output `{name}`")
+    for name, criterion in found.items():
+        if criterion.max_error_ratio is not None and name not in free:
+            _refuse_unmeasurable(table, next(t for t in tensors if t.name == name), functions)
     return TaskCriterion(found, table.text("derivation"), check, free)
+
+
+def _refuse_unmeasurable(table: Table, tensor: TaskTensor, functions: Sequence[str]) -> None:
+    """Refuse a bound on errors that nothing tells."""
+    if not tensor.dtype.is_float:
+        table.refuse("max_error_ratio", f"is of rounding errors; `{tensor.name}` is {tensor.dtype}, which has none")
+    if EXACT_REFERENCE not in functions:
+        table.refuse("max_error_ratio", f"needs `{EXACT_REFERENCE}` in reference.py: the outputs in float64")
 
 
 def _criterion(table: Table) -> Criterion:

@@ -34,6 +34,8 @@ class Criterion:
             raise CriterionError("bit_exact takes no numbers")
         if not all(n is None or (math.isfinite(n) and n >= 0) for n in numbers):
             raise CriterionError("a bound is a finite number that is not negative")
+        if self.min_equal_share is not None and self.min_equal_share > 1:
+            raise CriterionError("`min_equal_share` is a share of the elements: at most 1")
 
     def text(self) -> str:
         """Return the criterion as `parse_criterion` reads it."""

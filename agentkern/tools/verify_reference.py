@@ -43,6 +43,7 @@ from agentkern.tools.verify_subject import (
     try_controls,
 )
 
+NO_FLOAT64 = "`max_error_ratio` needs the outputs in float64: the reference's name with `_f64` after it, in its file"
 OTHER_ORDERS = 2
 """Other orders of threads and blocks in which a nondeterministic kernel is held to the reference."""
 
@@ -166,6 +167,8 @@ def check_reference(subject: Subject, pending: Answers | None, criterion: Criter
         answers = pending.answers(subject)
     except ReferenceFailure as e:
         return not_run(name, str(e))
+    if criterion.max_error_ratio is not None and any(answer.exact is None for answer in answers.values()):
+        return not_run(name, NO_FLOAT64)
     params, cases = subject.signature.outputs, pending.cases
 
     def judge(case: Case, got: Arrays) -> Mismatch | None:

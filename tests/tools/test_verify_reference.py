@@ -187,6 +187,24 @@ def test_a_bound_on_the_error_ratio_holds_where_there_are_no_elements() -> None:
     assert violation((param,), one, Answer({"out": np.zeros(1, np.float32)}, {"out": np.zeros(1)}), limit) is not None
 
 
+def test_a_bound_on_errors_alone_lets_no_other_integer_through() -> None:
+    param = TensorParam("out", DTYPES["i32"], (2,), "out")
+    want = {"out": np.array([1, 2], np.int32)}
+    limit = Criterion("bound", max_error_ratio=2.0)
+    assert violation((param,), want, Answer(want, {"out": np.array([1.0, 2.0])}), limit) is None
+    got = {"out": np.array([1, 3], np.int32)}
+    assert violation((param,), got, Answer(want, {"out": np.array([1.0, 2.0])}), limit) is not None
+
+
+def test_a_bound_on_errors_without_float64_is_not_run_and_says_what_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "reference.py"
+    path.write_text("def f(x, y): return x + y\n")
+    options = VerifyOptions({"N": 40}, reference=Reference(path, "f"), criterion=Criterion("bound", max_error_ratio=2))
+    result = run_checks(subject_of(options), options)
+    assert result.verdict == "not_run"
+    assert "`max_error_ratio` needs the outputs in float64" in record(result)[1]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
