@@ -18,9 +18,9 @@ from agentkern.evals.candidates.interpreter import InterpreterCandidate
 from agentkern.evals.judge import judge
 from agentkern.evals.judge_cases import Bench, make_bench, same_bits
 from agentkern.evals.nulls import Wrong
-from agentkern.evals.records import CORRECT
-from agentkern.evals.results import Admission, AdmitResult, Rejected
-from agentkern.evals.task import suite_digest
+from agentkern.evals.records import CORRECT, Verdict
+from agentkern.evals.results import Admission, AdmitResult, Rejected, UnreadTask
+from agentkern.evals.task import Suite, Unread, suite_digest
 from agentkern.evals.task_model import Task
 from agentkern.runtime.programs import OUR_ERRORS
 from agentkern.tools.verify_agreement import Answer, violation
@@ -60,11 +60,17 @@ def admit_all(tasks: Sequence[Task], workers: int) -> Iterator[Admission]:
         yield from pool.map(admit, chosen)
 
 
-def record_admissions(file: Path, tasks: Sequence[Task], found: Sequence[Admission]) -> None:
+def record_file(suite: Suite) -> Path:
+    """Return where the record of a tasks folder stands: in the folder `results` beside it."""
+    return suite.folder.parent / "results" / "admission.json"
+
+
+def record_admissions(file: Path, suite: Suite, found: Sequence[Admission]) -> None:
     """Write what was found into a file that keeps its other rows. Errors: OSError."""
     rows = {row.name: row for row in recorded_admissions(file)} | {row.name: row for row in found}
-    kept = [rows[task.name].model_dump() for task in tasks if task.name in rows]
-    table = {"suite_digest": suite_digest(tasks), "tasks": kept}
+    names = [*(task.name for task in suite.tasks), *(one.name for one in suite.unread)]
+    kept = [rows[name].model_dump() for name in names if name in rows]
+    table = {"suite_digest": suite_digest(suite.tasks), "tasks": kept}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -76,13 +82,47 @@ def recorded_admissions(file: Path) -> tuple[Admission, ...]:
     return tuple(Admission.model_validate(row) for row in json.loads(file.read_text(encoding="utf-8"))["tasks"])
 
 
-def admit_result(found: Sequence[Admission]) -> AdmitResult:
-    """Return the answer of a command that brought tasks before the gate."""
-    refused = [row.name for row in found if not row.is_admitted]
+def admit_result(found: Sequence[Admission], unread: Sequence[Unread] = (), record: Path | None = None) -> AdmitResult:
+    """Return the answer of a command that brought tasks before the gate. `record`: where it is written down."""
+    refused = [row for row in found if not row.is_admitted]
     n_rejected = sum(len(row.rejected) for row in found)
-    count = f"{len(found) - len(refused)} of {len(found)} tasks are admitted, {n_rejected} wrong kernels rejected"
-    step = f"; `{refused[0]}` is not: change its inputs or criterion" if refused else "; nothing to do"
-    return AdmitResult(status="failed" if refused else "ok", summary=count + step, tasks=tuple(found))
+    summary = f"{len(found) - len(refused)} of {len(found)} tasks are admitted, {n_rejected} wrong kernels rejected"
+    summary += f"; {len(unread)} more cannot be read" if unread else ""
+    summary += f"; recorded in {record}" if record is not None else ""
+    step = "nothing to do"
+    if refused:
+        step = f"`{refused[0].name}` is not: {_step(refused[0])}"
+    elif unread:
+        step = f"first mend `{unread[0].name}`: {unread[0].reason}"
+    return AdmitResult(
+        status="failed" if refused or unread else "ok",
+        summary=f"{summary}; {step}",
+        tasks=tuple(found),
+        unread=tuple(UnreadTask(name=one.name, reason=one.reason) for one in unread),
+        record="" if record is None else str(record),
+    )
+
+
+_MEND: dict[Verdict, str] = {
+    "rejected": "its solution does not compile or fit the task: mend the solution, or the signature in task.toml",
+    "wrong": "its solution is wrong by the reference: mend the solution, the reference or the criterion",
+    "not_run": "its solution could not be run",
+}
+
+
+def _step(row: Admission) -> str:
+    """Return what to do about a task that is not admitted, by what failed."""
+    if row.verdict not in CORRECT:
+        return _MEND[row.verdict]
+    if any(problem.startswith(_UNUSED) for problem in row.problems):
+        return "give inputs with which every argument matters, or drop the one that does not"
+    if any(_PASSES in problem for problem in row.problems):
+        return "a wrong kernel passes: give other inputs or a sharper criterion"
+    return "too few wrong kernels can be made of its solution: write the solution with more that can go wrong"
+
+
+_UNUSED = "the answer does not depend on"
+_PASSES = "passes: "
 
 
 def admit(task: Task) -> Admission:
@@ -102,7 +142,7 @@ def admit(task: Task) -> Admission:
         )
         if verdict.verdict not in CORRECT:
             return found.model_copy(update={"problems": (f"the solution: {verdict.summary}",)})
-        unused = [f"the answer does not depend on `{name}`" for name in _unused(bench)]
+        unused = [f"{_UNUSED} `{name}`" for name in _unused(bench)]
         return _with_wrong_kernels(found, task, bench, solution, unused)
     finally:
         bench.close()
@@ -124,7 +164,7 @@ def _with_wrong_kernels(
         outcome = _first_rejected(task, bench, solution, texts)
         if isinstance(outcome, Rejected):
             rejected.append(outcome)
-        elif outcome.startswith("passes"):
+        elif outcome.startswith(_PASSES):
             problems.append(f"{kind}, {outcome}")
         else:
             absent[kind] = outcome
@@ -155,7 +195,7 @@ def _first_rejected(task: Task, bench: Bench, solution: InterpreterCandidate, te
             continue
         judgement = judge(task, candidate, "quick", SEED, bench)
         if judgement.verdict in CORRECT:
-            return f"passes: {wrong.what}"
+            return f"{_PASSES}{wrong.what}"
         failure = next((c.name for c in judgement.checks if c.status == "failed"), None)
         # it ran on every call, so that what failed is what it answers
         if failure is not None and judgement.verdict == "wrong":

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
 from pathlib import Path
 
 from agentkern.evals.ledger import read_run
 from agentkern.evals.records import Sample
-from agentkern.evals.results import RunListResult, SampleRow, TaskListResult, TaskRow
-from agentkern.evals.task import suite_digest
-from agentkern.evals.task_model import Task
+from agentkern.evals.results import RunListResult, SampleRow, TaskListResult, TaskRow, UnreadTask
+from agentkern.evals.task import Suite, suite_digest
 
 
-def list_tasks(tasks: Sequence[Task]) -> TaskListResult:
-    """Return every task, blocked ones too."""
+def list_tasks(suite: Suite, *, own: bool = False) -> TaskListResult:
+    """Return every task, blocked ones and those that cannot be read too. own: they are not this package's."""
     rows = tuple(
         TaskRow(
             name=task.name,
@@ -23,11 +22,22 @@ def list_tasks(tasks: Sequence[Task]) -> TaskListResult:
             blocked_by=task.blocked_by,
             digest=task.digest,
         )
-        for task in tasks
+        for task in suite.tasks
     )
-    n_blocked = sum(task.is_blocked for task in tasks)
-    summary = f"{len(rows)} tasks, {n_blocked} of them blocked; next: `agentkern eval run --lane mock -o RUN`"
-    return TaskListResult(status="ok", summary=summary, tasks=rows, suite_digest=suite_digest(tasks))
+    n_blocked = sum(task.is_blocked for task in suite.tasks)
+    unread = tuple(UnreadTask(name=one.name, reason=one.reason) for one in suite.unread)
+    where = f" --tasks {shlex.quote(str(suite.folder))}"
+    step = f"next: `agentkern eval admit{where}`" if own else "next: `agentkern eval run --lane mock -o RUN`"
+    bad = ""
+    if unread:
+        bad, step = f", {len(unread)} more cannot be read", f"first mend `{unread[0].name}`: {unread[0].reason}"
+    return TaskListResult(
+        status="failed" if unread else "ok",
+        summary=f"{len(rows)} tasks, {n_blocked} of them blocked{bad}; {step}",
+        tasks=rows,
+        unread=unread,
+        suite_digest=suite_digest(suite.tasks),
+    )
 
 
 def list_run(folder: Path) -> RunListResult:

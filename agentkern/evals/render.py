@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
-from agentkern.evals.results import AdmitResult, Agreement, ReplayResult, RunListResult, TaskListResult
+from agentkern.evals.results import (
+    AdmitResult,
+    Agreement,
+    ReplayResult,
+    RunListResult,
+    TaskListResult,
+    UnreadTask,
+)
 from agentkern.tools.render import headline, table
 
 _COLOURS: dict[str, str] = {
@@ -28,7 +37,12 @@ def task_list_report(result: TaskListResult) -> str:
         )
         for task in result.tasks
     ]
-    return f"{headline(result)}\n{table([('task', 'level', 'family', 'features'), *rows])}\n"
+    listed = table([("task", "level", "family", "features"), *rows])
+    return "\n".join([headline(result), listed, *_unread(result.unread)]) + "\n"
+
+
+def _unread(rows: Sequence[UnreadTask]) -> list[str]:
+    return [f"  {row.name} {click.style('cannot be read', fg='red')}: {row.reason}" for row in rows]
 
 
 def run_list_report(result: RunListResult) -> str:
@@ -50,6 +64,7 @@ def admit_report(result: AdmitResult) -> str:
         for row in result.tasks
     ]
     problems = [f"  {row.name}: {problem}" for row in result.tasks for problem in row.problems]
+    problems += _unread(result.unread)
     return "\n".join([headline(result), table(rows), *problems]).rstrip("\n") + "\n"
 
 

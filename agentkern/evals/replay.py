@@ -20,7 +20,7 @@ from agentkern.evals.judge_cases import Bench, Level, make_bench
 from agentkern.evals.ledger import Read, read_run
 from agentkern.evals.records import Judgement, Language, RunHeader, Sample, Submission
 from agentkern.evals.results import Agreement, Replayed, ReplayResult
-from agentkern.evals.task import read_task
+from agentkern.evals.task import read_task, suite_digest
 from agentkern.evals.task_model import Task
 from agentkern.tools.progress import Report, silent
 
@@ -69,7 +69,7 @@ def replay(
         report(number / max(len(orders), 1), f"{found[0].sample}" if found else "")
         rows += found
     rows.sort(key=lambda row: (row.sample, row.number))
-    return _result(run, rows, round(time.perf_counter() - started, 3))
+    return _result(run, known, rows, round(time.perf_counter() - started, 3))
 
 
 def _orders(run: Read, level: Level | None, device: Device | None) -> Iterator[tuple[str, Order]]:
@@ -154,13 +154,14 @@ def _row(
 _BAD: tuple[Agreement, ...] = ("different", "stale", "unknown_task")
 
 
-def _result(run: Read, rows: list[Replayed], seconds: float) -> ReplayResult:
+def _result(run: Read, known: Mapping[str, Task], rows: list[Replayed], seconds: float) -> ReplayResult:
     counted = {name: sum(row.agreement == name for row in rows) for name in dict.fromkeys(r.agreement for r in rows)}
     bad = sorted((row for row in rows if row.agreement in _BAD), key=lambda row: _BAD.index(row.agreement))
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counted.items()) or "nothing stored"
     step = "nothing to do"
     if bad:
         step = f"first `{bad[0].sample}`, submission {bad[0].number}: {_why(bad[0])}"
+        step += "" if is_same_suite(run.header, known) else _OTHER_TASKS.format(run.header.suite_digest)
     elif run.problems:
         step = f"the store is damaged: {run.problems[0]}"
     absent = n_planned(run.header) - len(run.samples)
@@ -173,6 +174,14 @@ def _result(run: Read, rows: list[Replayed], seconds: float) -> ReplayResult:
         problems=run.problems,
         seconds=seconds,
     )
+
+
+_OTHER_TASKS = "; the run's tasks (suite {}) are not these: if they lie in another folder, give it with `--tasks`"
+
+
+def is_same_suite(header: RunHeader, known: Mapping[str, Task]) -> bool:
+    """Whether these tasks are the ones of a run, file for file."""
+    return suite_digest(known[name] for name in header.tasks if name in known) == header.suite_digest
 
 
 def n_planned(header: RunHeader) -> int:

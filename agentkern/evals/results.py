@@ -23,10 +23,18 @@ class TaskRow(Record):
     digest: str
 
 
+class UnreadTask(Record):
+    """A folder that is meant as a task and cannot be read, and why."""
+
+    name: str
+    reason: str
+
+
 class TaskListResult(Result):
-    """Every task."""
+    """Every task. `unread`: those that cannot be read."""
 
     tasks: tuple[TaskRow, ...] = ()
+    unread: tuple[UnreadTask, ...] = ()
     suite_digest: str = ""
 
 
@@ -60,9 +68,11 @@ class Admission(Record):
 
 
 class AdmitResult(Result):
-    """Every task that was brought before the gate."""
+    """Every task that was brought before the gate. `record`: the file that was written, if any."""
 
     tasks: tuple[Admission, ...] = ()
+    unread: tuple[UnreadTask, ...] = ()
+    record: str = ""
 
 
 class SampleRow(Record):

@@ -5,12 +5,10 @@ What runs the models is loaded only when there is something to run. Decides noth
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +20,6 @@ from agentkern.evals.ledger import HEADER, held, read_run, start_run
 from agentkern.evals.records import RunHeader, SampleState, Verdict
 from agentkern.evals.run_model import RunLimits, RunRequest, RunResult
 from agentkern.evals.task import suite_digest
-from agentkern.evals.task_model import Task
 from agentkern.runtime.cache_keys import digest_of
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.results import diagnostic_record
@@ -88,18 +85,6 @@ def checkout_commit() -> str:
         return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
-
-
-def tasks_named(tasks: Sequence[Task], names: Iterable[str]) -> tuple[Task, ...]:
-    """Return tasks by name, all of them where none is named. Errors: UsageError names the nearest."""
-    known = {task.name: task for task in tasks}
-    wanted = tuple(dict.fromkeys(names)) or tuple(known)
-    for name in wanted:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else "`agentkern eval list` names them"
-            raise usage_error("--task", f"there is no task `{name}`; {hint}")
-    return tuple(known[name] for name in wanted)
 
 
 def limits_of(**given: int | None) -> RunLimits:

@@ -10,6 +10,7 @@ import ast
 import hashlib
 import tomllib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from agentkern.evals.task_fields import read_body, read_criterion, read_sizes, read_tensors
@@ -18,7 +19,18 @@ from agentkern.evals.task_table import Table
 from agentkern.shipped import shipped
 from agentkern.tools.corpus_entry import CorpusError, default_corpus
 
-__all__ = ["Task", "TaskError", "default_tasks", "read_task", "read_tasks", "suite_digest"]
+__all__ = [
+    "Suite",
+    "Task",
+    "TaskError",
+    "Unread",
+    "default_tasks",
+    "read_suite",
+    "read_task",
+    "read_tasks",
+    "suite_digest",
+    "task_folders",
+]
 
 KEYS = (
     "name",
@@ -41,6 +53,25 @@ KEYS = (
 )
 LEVELS = (1, 2, 3, 4)
 MOST_FILE_BYTES = 1 << 20
+FILES = ("task.toml", "reference.py", "solution.py")
+"""What makes a folder that of a task, whole or not; any other folder beside tasks is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A folder that is meant as a task and is none. `reason`: its file and key, and what is wrong with it."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What a tasks folder holds: tasks, by level and name, and what could not be read."""
+
+    folder: Path
+    tasks: tuple[Task, ...]
+    unread: tuple[Unread, ...] = ()
 
 
 def default_tasks() -> Path:
@@ -51,15 +82,39 @@ def default_tasks() -> Path:
     return folder
 
 
-def read_tasks(folder: Path | None = None) -> tuple[Task, ...]:
-    """Return every task of a folder, by level and name. Errors: TaskError for the first folder that is not one."""
-    root = folder or default_tasks()
-    found = [
-        read_task(child) for child in sorted(root.iterdir()) if child.is_dir() and not child.name.startswith((".", "_"))
-    ]
+def task_folders(folder: Path | None = None) -> dict[str, Path]:
+    """Return the folders of tasks in a folder by name, whole or not. Errors: TaskError where there is none."""
+    root = (folder or default_tasks()).resolve()
+    found = {
+        child.name: child
+        for child in sorted(root.iterdir())
+        if not child.name.startswith((".", "_")) and any((child / name).exists() for name in FILES)
+    }
     if not found:
         raise TaskError(f"there are no tasks in `{root}`")
-    return tuple(sorted(found, key=lambda task: (task.level, task.name)))
+    return found
+
+
+def read_suite(folder: Path | None = None) -> Suite:
+    """Return every task of a folder, and of each that is not one, why. Errors: TaskError where there is no folder."""
+    root = (folder or default_tasks()).resolve()
+    found: list[Task] = []
+    unread: list[Unread] = []
+    for name, child in task_folders(root).items():
+        try:
+            found.append(read_task(child))
+        except TaskError as e:
+            unread.append(Unread(name, str(e)))
+    return Suite(root, tuple(sorted(found, key=lambda task: (task.level, task.name))), tuple(unread))
+
+
+def read_tasks(folder: Path | None = None) -> tuple[Task, ...]:
+    """Return every task of a folder, by level and name. Errors: TaskError for the first that is none."""
+    suite = read_suite(folder)
+    for first in suite.unread:
+        more = f"; {len(suite.unread) - 1} more cannot be read" if len(suite.unread) > 1 else ""
+        raise TaskError(f"{first.reason}{more}")
+    return suite.tasks
 
 
 def suite_digest(tasks: Iterable[Task]) -> str:

@@ -12,7 +12,7 @@ from agentkern.evals.judge import judge_digest
 from agentkern.evals.ledger import start_run
 from agentkern.evals.records import Judgement, Sample
 from agentkern.evals.replay import replay
-from agentkern.evals.task import read_tasks
+from agentkern.evals.task import read_tasks, suite_digest
 from agentkern.tools.commands.eval import command
 from tests.evals.judging import RIGHT, VECTOR_ADD, copy_task, judged, kernel, submission
 from tests.evals.runs import header, sample
@@ -77,6 +77,20 @@ def test_replay_of_what_agrees_exits_with_zero_and_a_changed_task_is_stale(
     found = CliRunner().invoke(command, asked)
     assert found.exit_code == 1
     assert "its task or the judge has changed since" in found.output
+
+
+def test_a_run_of_own_tasks_is_told_to_be_given_their_folder(stored: dict[str, Judgement], tmp_path: Path):
+    folder = tmp_path / "tasks" / "own_add"
+    shutil.copytree(VECTOR_ADD.folder, folder)
+    text = (folder / "task.toml").read_text().replace('name = "vector_add"', 'name = "own_add"')
+    (folder / "task.toml").write_text(text)
+    digest = suite_digest(read_tasks(tmp_path / "tasks"))
+    ledger = start_run(tmp_path / "run", header(tasks=("own_add",), suite_digest=digest))
+    ledger.append(sample(task="own_add", submissions=(submission("prose"),)))
+    said = replay(tmp_path / "run", (VECTOR_ADD,)).summary
+    assert f"(suite {digest}) are not these" in said
+    assert "give it with `--tasks`" in said
+    assert replay(tmp_path / "run", read_tasks(tmp_path / "tasks")).status == "ok"
 
 
 def test_several_tasks_are_judged_in_processes_and_another_level_is_no_difference(

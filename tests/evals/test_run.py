@@ -18,9 +18,9 @@ from agentkern.evals.ledger import SAMPLES, Ledger, LedgerError
 from agentkern.evals.mock import SCRIPTS, Script, Turn
 from agentkern.evals.records import Sample
 from agentkern.evals.run import run as run_request
-from agentkern.evals.run import tasks_named
 from agentkern.evals.run_model import RunRequest
 from agentkern.evals.task import default_tasks, read_task
+from agentkern.tools.commands.eval_options import tasks_in
 from agentkern.tools.sources import UsageError
 from tests.evals.run_command import command, run, run_here, samples, transcript, without_keys
 
@@ -209,7 +209,7 @@ def test_a_run_that_lies_there_is_not_overwritten(languages: Path):
 def test_unknown_names_are_told_with_the_nearest(tmp_path: Path):
     assert "did you mean `mock/fixes`?" in run_here(tmp_path, ("fixed",), "agentkern/zero_shot").summary
     with pytest.raises(UsageError, match="did you mean `vector_add`"):
-        tasks_named((read_task(default_tasks() / "vector_add"),), ("vector_ad",))
+        tasks_in(None, ("vector_ad",))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agentkern.evals.task import MOST_FILE_BYTES, TaskError, default_tasks, read_task, read_tasks, suite_digest
+from agentkern.evals.task import (
+    MOST_FILE_BYTES,
+    TaskError,
+    default_tasks,
+    read_suite,
+    read_task,
+    read_tasks,
+    suite_digest,
+)
 from agentkern.evals.task_text import agentkern_signature, task_text
 
 TASKS = read_tasks()
@@ -64,6 +72,16 @@ def spoil(folder: Path, old: str, new: str) -> str:
         ('kind = "bit_exact"', 'kind = "bound"', "`criterion.kind`: a bound states max_ulp"),
         ('kind = "bit_exact"', 'kind = "bit_exact"\nfree = ["out"]', "`criterion.free`: outputs are free where"),
         ('kind = "bit_exact"', 'kind = "bit_exact"\noutputs = { ut = { kind = "bit_exact" } }', "did you mean `out`?"),
+        (
+            'kind = "bit_exact"',
+            'kind = "bound"\nmin_equal_share = 1.5',
+            "`criterion.kind`: `min_equal_share` is a share",
+        ),
+        (
+            'kind = "bit_exact"',
+            'kind = "bound"\nmax_error_ratio = 2',
+            "`criterion.max_error_ratio`: is of rounding errors",
+        ),
         ("16 * T * K", "16 * T * L", "`roofline.bytes`: `16 * T * L` has no number"),
         ('T = "run"', 'T = { kind = "run", multiple_of = 0 }', "`sizes.T.multiple_of`: is at least 1, not 0"),
         ('T = "run"', 'T = { kind = "run", min = -1 }', "`sizes.T.min`: is at least 0, not -1"),
@@ -120,6 +138,27 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path):
     (folder / "more").symlink_to("/proc/self/mem")
     with pytest.raises(TaskError, match="more: "):
         read_task(folder)
+
+
+def test_a_bound_on_errors_needs_the_reference_in_float64(tmp_path: Path):
+    folder = Path(shutil.copytree(default_tasks() / "layer_norm", tmp_path / "layer_norm"))
+    reference = folder / "reference.py"
+    reference.write_text(reference.read_text().replace("def reference_f64", "def another"))
+    with pytest.raises(TaskError, match=r"`criterion.max_error_ratio`: needs `reference_f64` in reference.py"):
+        read_task(folder)
+
+
+def test_a_folder_beside_tasks_is_none_and_half_a_task_hides_no_other(folder: Path):
+    (folder.parent / "results").mkdir()
+    (folder.parent / "results" / "admission.json").write_text("{}")
+    (folder.parent / "half").mkdir()
+    assert [task.name for task in read_tasks(folder.parent)] == [folder.name]
+    (folder.parent / "half" / "reference.py").write_text("def reference(x):\n    return x\n")
+    suite = read_suite(folder.parent)
+    assert [task.name for task in suite.tasks] == [folder.name]
+    assert [(one.name, one.reason.endswith("there is no such file")) for one in suite.unread] == [("half", True)]
+    with pytest.raises(TaskError, match=r"half/task.toml: there is no such file"):
+        read_tasks(folder.parent)
 
 
 def test_digests_follow_every_file(folder: Path):

@@ -11,7 +11,7 @@ from agentkern.evals.listing import list_run, list_tasks
 from agentkern.evals.render import replay_report, run_list_report, task_list_report
 from agentkern.evals.replay import replay as replay_run
 from agentkern.tools.commands.eval_admit import command as admit_command
-from agentkern.tools.commands.eval_options import of_run, tasks_in, tasks_option
+from agentkern.tools.commands.eval_options import of_run, suite_in, tasks_option
 from agentkern.tools.commands.eval_report import command as report_command
 from agentkern.tools.commands.eval_run import command as run_command
 from agentkern.tools.commands.options import json_option
@@ -33,7 +33,7 @@ def command() -> None:
 def list_all(run: Path | None, tasks_folder: Path | None, *, as_json: bool) -> None:
     """Name every task, or every sample of the folder RUN."""
     if run is None:
-        tasks = list_tasks(tasks_in(tasks_folder))
+        tasks = list_tasks(suite_in(tasks_folder), own=tasks_folder is not None)
         finish(tasks, task_list_report(tasks), as_json=as_json)
     samples = of_run(lambda: list_run(run))
     finish(samples, run_list_report(samples), as_json=as_json)
@@ -54,7 +54,7 @@ def replay(
     as_json: bool,
 ) -> None:
     """Judge every stored submission of RUN again and compare with what was stored."""
-    tasks = tasks_in(tasks_folder)
+    tasks = suite_in(tasks_folder).tasks  # what of it cannot be read is missed only where the run has it
     with progress(as_json=as_json) as report:
         result = of_run(lambda: replay_run(run, tasks, level, device, report))
     finish(result, replay_report(result), as_json=as_json)

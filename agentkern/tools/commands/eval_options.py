@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from agentkern.evals.ledger import LedgerError
-from agentkern.evals.task import TaskError, read_tasks
+from agentkern.evals.task import Suite, TaskError, read_suite, read_task, read_tasks, task_folders
 from agentkern.evals.task_model import Task
 from agentkern.tools.sources import usage_error
 
@@ -23,10 +24,30 @@ tasks_option = click.option(
 )
 
 
-def tasks_in(folder: Path | None) -> tuple[Task, ...]:
-    """Return the tasks of a folder, of this package by default. Errors: UsageError."""
+def tasks_in(folder: Path | None, names: Iterable[str] = ()) -> tuple[Task, ...]:
+    """Return the tasks that are named, or all of a folder, by default of this package; no other is read.
+
+    Errors: UsageError for what is no task, and for a name that is not there, with the nearest.
+    """
+    wanted = tuple(dict.fromkeys(names))
     try:
-        return read_tasks(folder)
+        if not wanted:
+            return read_tasks(folder)
+        known = task_folders(folder)
+        for name in wanted:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean `{near[0]}`?" if near else "`agentkern eval list` names them"
+                raise usage_error("--task", f"there is no task `{name}`; {hint}")
+        return tuple(read_task(known[name]) for name in wanted)
+    except TaskError as e:
+        raise usage_error("--tasks", str(e)) from e
+
+
+def suite_in(folder: Path | None) -> Suite:
+    """Return what a folder holds, of this package by default, bad tasks too. Errors: UsageError."""
+    try:
+        return read_suite(folder)
     except TaskError as e:
         raise usage_error("--tasks", str(e)) from e
 
