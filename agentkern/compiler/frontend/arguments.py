@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from dataclasses import dataclass
 
 from agentkern.compiler.frontend.lowering import Lowering, Poisoned
+from agentkern.compiler.frontend.slips import slip_of
 from agentkern.compiler.frontend.values import FrontValue, Poison
+from agentkern.diagnostics import Diagnostic
 
 # Keywords of other libraries: what the language has instead.
 FOREIGN_KEYWORDS = {
@@ -46,15 +47,37 @@ class Argument:
     node: ast.expr
 
 
-def _unknown_keyword(lw: Lowering, name: str, form_: Form, keyword: ast.keyword) -> None:
+def _meant(word: str, form_: Form) -> str | None:
+    """The form's keyword that another library or a slip spells `word`."""
+    renamed = _RENAMED.get(word) or slip_of(word, form_.names)
+    return renamed if renamed in form_.names else None
+
+
+def _unknown_keyword(lw: Lowering, name: str, form_: Form, keyword: ast.keyword) -> Diagnostic:
     word = keyword.arg or ""
-    near = difflib.get_close_matches(word, form_.names, 1)
-    renamed = _RENAMED.get(word) or (near[0] if near else None)
+    meant = _meant(word, form_)
     hint, fixes = FOREIGN_KEYWORDS.get(word), ()
-    if renamed in form_.names:
+    if meant is not None:
         text = lw.source.exact(keyword.value)
-        fixes = (lw.source.replace(keyword, f"{renamed}={text}", f"write `{renamed}=`"),)
-    lw.fail("AK122", keyword, name=name, reason=f"unknown keyword `{word}`", form=form_.text, hint=hint, fixes=fixes)
+        fixes = (lw.source.replace(keyword, f"{meant}={text}", f"write `{meant}=`"),)
+    reason = f"unknown keyword `{word}`"
+    return lw.diagnostic("AK122", keyword, name=name, reason=reason, form=form_.text, hint=hint, fixes=fixes)
+
+
+def _known_keywords(lw: Lowering, name: str, form_: Form, node: ast.Call) -> list[tuple[str, ast.keyword]]:
+    """The keywords by the form's names, every unknown one reported; gives up where one means nothing here."""
+    found: list[tuple[str, ast.keyword]] = []
+    reported = [_unknown_keyword(lw, name, form_, k) for k in node.keywords if k.arg not in form_.names]
+    lw.diagnostics += reported
+    for keyword in node.keywords:
+        word = keyword.arg or ""
+        meant = word if word in form_.names else _meant(word, form_)
+        if meant is None:
+            for item in [*node.args, *(given.value for given in node.keywords)]:
+                lw.evaluate(item)
+            raise Poisoned
+        found.append((meant, keyword))
+    return found
 
 
 def bind(lw: Lowering, name: str, form_: Form, node: ast.Call) -> dict[str, Argument]:
@@ -67,10 +90,7 @@ def bind(lw: Lowering, name: str, form_: Form, node: ast.Call) -> dict[str, Argu
         lw.fail("AK122", node, name=name, reason=reason, form=form_.text)
     for parameter, item in zip(form_.names, node.args, strict=False):
         nodes[parameter] = item
-    for keyword in node.keywords:
-        word = keyword.arg or ""
-        if word not in form_.names:
-            _unknown_keyword(lw, name, form_, keyword)
+    for word, keyword in _known_keywords(lw, name, form_, node):
         if word in nodes:
             lw.fail("AK122", keyword, name=name, reason=f"`{word}` is given twice", form=form_.text)
         nodes[word] = keyword.value

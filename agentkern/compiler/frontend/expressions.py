@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from math import isinf
 from typing import NoReturn
 
 from agentkern.compiler.frontend.element_reads import mentions_element, read_elements
+from agentkern.compiler.frontend.elsewhere import ABSENT, CONSTANTS
 from agentkern.compiler.frontend.guarded import ACCESSES
 from agentkern.compiler.frontend.inline import call_helper
 from agentkern.compiler.frontend.later import BUILTINS, EXPRESSIONS, FOREIGN, LATER, LIBRARIES
@@ -15,6 +15,7 @@ from agentkern.compiler.frontend.lowering import ExpressionHandler, Lowering, Re
 from agentkern.compiler.frontend.methods import handle_attribute, method
 from agentkern.compiler.frontend.operations import OPERATIONS, call
 from agentkern.compiler.frontend.operators import handle_binary, handle_bool_op, handle_compare, handle_unary
+from agentkern.compiler.frontend.slips import nearest, slip_of
 from agentkern.compiler.frontend.source import Located
 from agentkern.compiler.frontend.spelled import SPELLED, spelled_fix
 from agentkern.compiler.frontend.subscripts import handle_subscript
@@ -62,6 +63,8 @@ HEADS = {
     "segments": "is an axis of a grid: `for s in ak.grid(ak.segments(offsets)):`",
 }
 NUMBERS = {"inf": float("inf"), "nan": float("nan")}
+# Names that `ak` and another library have for different things.
+OTHERS = (*ACCESSES, *STRUCTURE, "require", "dim", "static", "scratch", "Record", "align", "last")
 PUBLIC = (*OPERATIONS, *ACCESSES, *DTYPES, *NUMBERS, *STRUCTURE)
 
 
@@ -75,19 +78,45 @@ def public_value(lw: Lowering, name: str, node: Located) -> FrontValue:
         return Function(name)
     if name in LATER:
         lw.fail("AK601", node, what=f"`ak.{name}`", instead=LATER[name])
-    known = FOREIGN.get(name, "")
-    near = [known[1:]] if known.startswith("=") else [] if known else difflib.get_close_matches(name, PUBLIC, 1)
+    hint, meant = said_of_unknown(name)
     fixes: tuple[Fix, ...] = ()
-    if near and isinstance(node, ast.Attribute):
-        text = f"{lw.source.exact(node.value)}.{near[0]}"
-        fixes = (lw.source.replace(node, text, f"write `ak.{near[0]}`"),)
-    hint = f"did you mean `ak.{near[0]}`?" if near else known or "see the operations table of the language"
+    if meant and isinstance(node, ast.Attribute):
+        text = meant if name in CONSTANTS else f"{lw.source.exact(node.value)}.{meant}"
+        fixes = (lw.source.replace(node, text, f"write `{_as_said(name, meant)}`"),)
     found = lw.diagnostic("AK202", node, name=name, hint_text=hint, fixes=fixes)
-    if not known.startswith("="):
+    if name in CONSTANTS and isinstance(node, ast.Attribute):
+        lw.diagnostics.append(found)
+        return Number(float(meant))
+    if not FOREIGN.get(name, "").startswith("="):
         raise Rejected(found)
     # Only a renaming: go on with the name that is meant.
     lw.diagnostics.append(found)
-    return public_value(lw, known[1:], node)
+    return public_value(lw, meant, node)
+
+
+def said_of_unknown(name: str) -> tuple[str, str]:
+    """What a hint says of a name that `ak` has not, and what a fix may write in its place, which is empty for none.
+
+    A fix is for what is the same under another name, and for a slip of the keyboard in a name that no library has.
+    """
+    known = FOREIGN.get(name, ABSENT.get(name))
+    meant = CONSTANTS.get(name, "")
+    if known is None and not meant:
+        meant = slip_of(name, PUBLIC) or ""
+    elif known is not None and known.startswith("="):
+        meant = known[1:]
+    if meant:
+        said = _as_said(name, meant)
+        return (f"write the number: `{said}`" if name in CONSTANTS else f"did you mean `{said}`?"), meant
+    if known:
+        return known, ""
+    near = nearest(name, PUBLIC)
+    none = "there is nothing like it" if known is not None else ""
+    return "; ".join(part for part in (none, near) if part) or "see the operations table of the language", ""
+
+
+def _as_said(name: str, meant: str) -> str:
+    return meant if name in CONSTANTS else f"ak.{meant}"
 
 
 def _constant(lw: Lowering, node: ast.expr) -> FrontValue:
@@ -113,8 +142,8 @@ def unknown_name(lw: Lowering, node: ast.Name) -> FrontValue:
         raise Rejected(lw.unsettled.pop(node.id))
     if node.id in ("ak", "agentkern") and not any(isinstance(v, Module) for v in lw.scopes[0].values()):
         return _missing_import(lw, node)
-    near = difflib.get_close_matches(node.id, lw.visible_names(), 1, 0.6)
     fixes: tuple[Fix, ...] = ()
+    meant, near = slip_of(node.id, lw.visible_names()), nearest(node.id, lw.visible_names())
     hint = "assign it before, or define a size at module level"
     if node.id in lw.ended_in_loop:
         hint = "names bound inside a loop end with it: bind it before the loop, so that the loop carries it"
@@ -122,13 +151,14 @@ def unknown_name(lw: Lowering, node: ast.Name) -> FrontValue:
         hint = "names bound inside a grid end with it: store the value, or compute it again"
     elif node.id in LIBRARIES and lw.prefix:
         hint = "operations are those of `ak`: `ak.maximum`, `ak.exp`, ..."
-        fixes = (lw.source.replace(node, lw.prefix.rstrip("."), "take the operation of `ak`"),)
-    elif near:
-        hint = f"did you mean `{near[0]}`?"
-        fixes = (lw.source.replace(node, near[0], f"write `{near[0]}`"),)
+    elif meant:
+        hint = f"did you mean `{meant}`?"
+        fixes = (lw.source.replace(node, meant, f"write `{meant}`"),)
     elif node.id in PUBLIC and lw.prefix:
         hint = f"did you mean `ak.{node.id}`?"
         fixes = (lw.source.replace(node, f"{lw.prefix}{node.id}", f"write `ak.{node.id}`"),)
+    elif near:
+        hint = f"{hint}; {near}"
     lw.fail("AK201", node, name=node.id, hint_text=hint, fixes=fixes)
 
 
@@ -154,8 +184,33 @@ def _name(lw: Lowering, node: ast.expr) -> FrontValue:
     return unknown_name(lw, node)
 
 
+def _reject_library(lw: Lowering, node: ast.Attribute, call: ast.Call | None = None) -> None:
+    """Reject `np.exp`, `torch.nn.functional.silu`: a dotted name of another library that is bound to nothing.
+
+    Errors: AK201, with a fix where `ak` has the same function.
+    """
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id not in LIBRARIES or not lw.prefix or lw.lookup(root.id) is not None:
+        return
+    name = node.attr
+    if name in PUBLIC:
+        hint, meant = f"write `ak.{name}`", name if name not in OTHERS else ""
+    elif call is not None and name in SPELLED:
+        lw.fail("AK201", root, name=root.id, hint_text=FOREIGN[name], fixes=spelled_fix(lw, call, name))
+    else:
+        hint, meant = said_of_unknown(name)
+    fixes: tuple[Fix, ...] = ()
+    if meant:
+        text = meant if name in CONSTANTS else f"{lw.prefix}{meant}"
+        fixes = (lw.source.replace(node, text, f"write `{_as_said(name, meant)}`"),)
+    lw.fail("AK201", root, name=root.id, hint_text=hint, fixes=fixes)
+
+
 def _attribute(lw: Lowering, node: ast.expr) -> FrontValue:
     assert isinstance(node, ast.Attribute)
+    _reject_library(lw, node)
     value = lw.need_one(node.value)
     if isinstance(value, Module):
         return public_value(lw, node.attr, node)
@@ -165,6 +220,7 @@ def _attribute(lw: Lowering, node: ast.expr) -> FrontValue:
 def _call(lw: Lowering, node: ast.expr) -> FrontValue:
     assert isinstance(node, ast.Call)
     if isinstance(node.func, ast.Attribute):
+        _reject_library(lw, node.func, node)
         receiver = lw.need_one(node.func.value)
         if not isinstance(receiver, Module):
             return method(lw, receiver, node)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -27,6 +26,7 @@ from agentkern.compiler.frontend.shapes import (
     swap_axes,
     transpose,
 )
+from agentkern.compiler.frontend.slips import slip_of
 from agentkern.compiler.frontend.values import (
     BlockVar,
     Extent,
@@ -191,9 +191,9 @@ def block_attribute(lw: Lowering, block: BlockVar, node: ast.Attribute) -> Front
             length = f"({block.name}.end - {block.name}.start)"
             fixes = (lw.source.replace(node, length, "take its length"),)
             hint = f"its length is `{block.name}.end - {block.name}.start`; in shapes it is `{block.name}` itself"
-        near = difflib.get_close_matches(name, BLOCK_ATTRIBUTES, 1)
-        if near:
-            fixes = (lw.source.replace(node, f"{block.name}.{near[0]}", f"write `.{near[0]}`"),)
+        meant = slip_of(name, BLOCK_ATTRIBUTES)
+        if meant:
+            fixes = (lw.source.replace(node, f"{block.name}.{meant}", f"write `.{meant}`"),)
         lw.fail("AK402", node, block=block.name, attribute=name, fixes=fixes, hint=hint)
     if block.span is not None and name != "ordinal":
         return _of_span(lw, block, block.span, name, node)
@@ -261,7 +261,7 @@ def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: as
     fixes: tuple[Fix, ...] = ()
     receiver = lw.source.operand(node.value)
     offered = [*METHODS, "reshape", "transpose", "T"] if isinstance(value, Tile) else []
-    near = difflib.get_close_matches(name, offered, 1, 0.7)
+    meant = slip_of(name, offered)
     if name in offered and call is None:
         hint = f"call it: `{receiver}.{name}(...)`"
     elif name in OPERATIONS and isinstance(value, Tile):
@@ -282,9 +282,9 @@ def _no_attribute(lw: Lowering, value: FrontValue, node: ast.Attribute, call: as
         if known.startswith("convert: `") and call is not None and lw.prefix:
             text = known.removeprefix("convert: `").removesuffix("`").replace("ak.", lw.prefix)
             fixes = (lw.source.replace(call, f"{receiver}{text}", "convert it"),)
-    elif near:
-        hint = f"did you mean `.{near[0]}`?"
-        fixes = (lw.source.replace(node, f"{receiver}.{near[0]}", f"write `.{near[0]}`"),)
+    elif meant:
+        hint = f"did you mean `.{meant}`?"
+        fixes = (lw.source.replace(node, f"{receiver}.{meant}", f"write `.{meant}`"),)
     else:
         hint = "tiles have `.to`, `.bitcast`, `.reshape`, `.transpose` and `.T`"
     kind = describe(value)

@@ -104,7 +104,7 @@ VALUES = [
     ("(m[t, :] and m[t, :]).to(ak.f32)", "AK117", "(m[t, :] & m[t, :]).to(ak.f32)"),
     ("(not m[t, :]).to(ak.f32)", "AK117", "(~m[t, :]).to(ak.f32)"),
     ("ak.max(x[t, :], w[:])", "AK122", "ak.maximum(x[t, :], w[:])"),
-    ("ak.sum(x[t, :], dim=1)", "AK122", "ak.sum(x[t, :], axis=1, keepdims=True)"),
+    ("ak.sum(x[t, :], dim=1, keepdims=True)", "AK122", "ak.sum(x[t, :], axis=1, keepdims=True)"),
     ("ak.where(m[t, :], x[t, :])", "AK122", "ak.where(m[t, :], x[t, :], 0)"),
     ("ak.sqrt(x[t, :], mask=m[t, :])", "AK122", "ak.sqrt(x[t, :])"),
     ("ak.sqrt(*x)", "AK122", "ak.sqrt(x[t, :])"),
