@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -21,8 +22,9 @@ from agentkern.evals.nulls import Wrong
 from agentkern.evals.records import CORRECT, Verdict
 from agentkern.evals.results import Admission, AdmitResult, Rejected, UnreadTask
 from agentkern.evals.task import Suite, Unread, suite_digest
-from agentkern.evals.task_model import Task
+from agentkern.evals.task_model import Solution, Task, TaskError
 from agentkern.runtime.programs import OUR_ERRORS
+from agentkern.tools.reference_process import ReferenceFailure
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion
 from agentkern.tools.verify_model import BuildError, ExecutionError, RunOptions
@@ -66,20 +68,25 @@ def record_file(suite: Suite) -> Path:
 
 
 def record_admissions(file: Path, suite: Suite, found: Sequence[Admission]) -> None:
-    """Write what was found into a file that keeps its other rows. Errors: OSError."""
+    """Write what was found into a file that keeps its other rows. Errors: OSError; TaskError as when it is read."""
     rows = {row.name: row for row in recorded_admissions(file)} | {row.name: row for row in found}
     names = [*(task.name for task in suite.tasks), *(one.name for one in suite.unread)]
     kept = [rows[name].model_dump() for name in names if name in rows]
     table = {"suite_digest": suite_digest(suite.tasks), "tasks": kept}
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(file)  # the old one or the new one, whatever happens in between
 
 
 def recorded_admissions(file: Path) -> tuple[Admission, ...]:
-    """Return the rows of a file, none where there is no file."""
+    """Return the rows of a file, none where there is no file. Errors: TaskError for what is no record."""
     if not file.is_file():
         return ()
-    return tuple(Admission.model_validate(row) for row in json.loads(file.read_text(encoding="utf-8"))["tasks"])
+    try:
+        return tuple(Admission.model_validate(row) for row in json.loads(file.read_text(encoding="utf-8"))["tasks"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as e:
+        raise TaskError(f"{file}: it is no record of tasks before the gate; remove it to begin anew") from e
 
 
 def admit_result(found: Sequence[Admission], unread: Sequence[Unread] = (), record: Path | None = None) -> AdmitResult:
@@ -126,26 +133,36 @@ _PASSES = "passes: "
 
 
 def admit(task: Task) -> Admission:
-    """Judge the solution and every wrong kernel of a task that is not blocked."""
+    """Judge the solution and every wrong kernel of a task that is not blocked. Never raises for what a task holds."""
     assert task.solution is not None, "a blocked task is not admitted"
-    bench = make_bench(task, "quick", SEED)
+    found = Admission(
+        name=task.name, task=task.digest, solution=solution_digest(task), rules=rules_digest(), verdict="not_run"
+    )
     try:
-        bench.start()
-        solution = InterpreterCandidate(task, task.solution.text, task.solution.kernel)
-        verdict = judge(task, solution, "quick", SEED, bench)
-        found = Admission(
-            name=task.name,
-            task=task.digest,
-            solution=solution_digest(task),
-            rules=rules_digest(),
-            verdict=verdict.verdict,
-        )
-        if verdict.verdict not in CORRECT:
-            return found.model_copy(update={"problems": (f"the solution: {verdict.summary}",)})
-        unused = [f"{_UNUSED} `{name}`" for name in _unused(bench)]
-        return _with_wrong_kernels(found, task, bench, solution, unused)
+        bench = make_bench(task, "quick", SEED)
+    except (MemoryError, *OUR_ERRORS) as e:
+        return _not_admitted(found, e)
+    try:
+        return _judged(found, task, task.solution, bench)
+    except (ReferenceFailure, OSError, MemoryError, *OUR_ERRORS) as e:
+        return _not_admitted(found, e)
     finally:
         bench.close()
+
+
+def _not_admitted(found: Admission, reason: BaseException) -> Admission:
+    return found.model_copy(update={"problems": (f"no judgement: {type(reason).__name__}: {reason}",)})
+
+
+def _judged(found: Admission, task: Task, own: Solution, bench: Bench) -> Admission:
+    bench.start()
+    solution = InterpreterCandidate(task, own.text, own.kernel)
+    verdict = judge(task, solution, "quick", SEED, bench)
+    found = found.model_copy(update={"verdict": verdict.verdict})
+    if verdict.verdict not in CORRECT:
+        return found.model_copy(update={"problems": (f"the solution: {verdict.summary}",)})
+    unused = [f"{_UNUSED} `{name}`" for name in _unused(bench)]
+    return _with_wrong_kernels(found, task, bench, solution, unused)
 
 
 def _unused(bench: Bench) -> Iterable[str]:

@@ -48,7 +48,7 @@ def _find(target: str) -> Job:
 def _bound_memory(limit_bytes: int | None) -> None:
     """Bound private memory that can be written; reserved address space, of which CUDA takes terabytes, is free."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    soft = hard if limit_bytes is None else limit_bytes
+    soft = hard if limit_bytes is None else limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 

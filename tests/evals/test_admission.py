@@ -75,3 +75,13 @@ def test_a_solution_that_is_wrong_is_refused(folder: Path):
     solution.write_text(solution.read_text().replace(" + ", " - "))
     found = admit(read_task(folder))
     assert [problem for problem in found.problems if problem.startswith("the solution: wrong")]
+
+
+def test_what_breaks_before_the_gate_is_a_problem_of_its_task(monkeypatch: pytest.MonkeyPatch):
+    def broken(_task: object) -> None:
+        raise ValueError("no mutants")
+
+    monkeypatch.setattr("agentkern.evals.admission.mutants.mutants", broken)
+    found = admit(read_task(default_tasks() / "copy_1d"))
+    assert not found.is_admitted
+    assert found.problems == ("no judgement: ValueError: no mutants",)

@@ -1,6 +1,8 @@
 """Whatever a job does, its caller gets a result or a reason, and the next job runs."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -157,3 +159,16 @@ def test_job_that_is_not_in_the_table_is_the_callers_error(worker: Worker):
 def test_payload_that_is_not_plain_is_the_callers_error(worker: Worker):
     with pytest.raises(NotPlain):
         worker.run_job("echo", object(), timeout_s=AMPLE_S)
+
+
+def test_a_lower_bound_on_memory_than_asked_for_is_kept():
+    code = (
+        "import os, resource\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))\n"
+        "from agentkern.runtime.worker import Worker\n"
+        f"worker = Worker({JOBS!r}, os.environ)\n"
+        "print(worker.run_job('fill', 1 << 20, timeout_s=60, memory_bytes=8 << 30))\n"
+        "worker.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "JobFailed" not in done.stdout

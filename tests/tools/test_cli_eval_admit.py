@@ -82,3 +82,16 @@ def test_what_is_found_is_recorded_and_not_looked_for_again(tmp_path: Path, monk
     rows = json.loads((tmp_path / "results" / "admission.json").read_text())["tasks"]
     assert rows == first.json["tasks"]
     assert agentkern(*arguments, "--stale").json["tasks"] == []
+
+
+@pytest.mark.parametrize("damaged", ['{"tasks": [', "[]", '{"tasks": [{"x": 1}]}', "\udcff"])
+def test_a_damaged_record_is_a_wrong_call_before_anything_is_run(tmp_path: Path, damaged: str):
+    folder = tmp_path / "tasks" / "copy_1d"
+    shutil.copytree(default_tasks() / "copy_1d", folder)
+    file = tmp_path / "results" / "admission.json"
+    file.parent.mkdir()
+    file.write_bytes(damaged.encode(errors="surrogateescape"))
+    answer = agentkern("eval", "admit", "--tasks", str(folder.parent), "--record")
+    assert answer.code == 2
+    assert "it is no record of tasks before the gate" in answer.err
+    assert file.read_bytes() == damaged.encode(errors="surrogateescape")

@@ -16,6 +16,7 @@ from agentkern.evals.admission import (
 )
 from agentkern.evals.render import admit_report
 from agentkern.evals.results import Admission
+from agentkern.evals.task_model import TaskError
 from agentkern.tools.commands.eval_options import suite_in, tasks_in, tasks_option
 from agentkern.tools.commands.options import json_option
 from agentkern.tools.commands.terminal import progress
@@ -45,7 +46,8 @@ def command(
             raise usage_error("TASK", f"`{task.name}` is blocked by {task.blocked_by}: nothing solves it yet")
     chosen = named or tuple(task for task in suite.tasks if not task.is_blocked)
     file = record_file(suite)
-    known = {row.name: row for row in recorded_admissions(file)} if stale else {}
+    recorded = _recorded(file) if stale or record else {}
+    known = recorded if stale else {}
     chosen = [task for task in chosen if task.name not in known or not is_current(known[task.name], task)]
     found: list[Admission] = []
     with progress(as_json=as_json) as report:
@@ -56,3 +58,11 @@ def command(
                 record_admissions(file, suite, found)
     result = admit_result(found, () if names else suite.unread, file if record and found else None)
     finish(result, admit_report(result), as_json=as_json)
+
+
+def _recorded(file: Path) -> dict[str, Admission]:
+    """Return what a record holds by task. Errors: UsageError before anything is run that could not be written."""
+    try:
+        return {row.name: row for row in recorded_admissions(file)}
+    except TaskError as e:
+        raise usage_error("--record", str(e)) from e
