@@ -50,7 +50,7 @@ def run_floor(
             for number, sample in enumerate(floor_samples(left, agent, header.level, header.seed, header.device)):
                 ledger.append(sample)
                 new += 1
-                report(number / len(left), f"{agent}: {sample.task}")
+                report((number + 1) / len(left), f"{agent}: {sample.task}")
     return run_result(folder, header, new)
 
 

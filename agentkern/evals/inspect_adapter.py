@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import re
 import threading
 from contextlib import redirect_stdout
 
@@ -37,10 +38,15 @@ from agentkern.tools.progress import Report
 
 # Not public, and the only way in which inspect tells of providers, packages and keys that are not there.
 _PREREQUISITE: type[Exception] = importlib.import_module("inspect_ai._util.error").PrerequisiteError
+_INSTALL = re.compile(r"pip install (?:-\S+ |--\S+ )*[\"']?([\w.-]+)")
 
 
 class ModelUnavailable(RuntimeError):
-    """A model cannot be had: an unknown provider, a package or a key that is not there."""
+    """A model cannot be had: an unknown provider, a package or a key that is not there. `step`: what brings it."""
+
+    def __init__(self, reason: str, step: str | None = None) -> None:
+        super().__init__(reason)
+        self.step = step
 
 
 class _Run:
@@ -176,14 +182,25 @@ def _model(request: RunRequest, name: str) -> Model:
     except UnknownScript as e:
         raise ModelUnavailable(str(e)) from e
     except (ImportError, ValueError, _PREREQUISITE) as e:
-        raise ModelUnavailable(f"`{name}`: {_plain(str(e))}") from e
+        raise unavailable(name, e) from e
+
+
+def unavailable(name: str, cause: Exception) -> ModelUnavailable:
+    """Return why a model cannot be had: first the package that is missing, if one is."""
+    said = _plain(str(cause))
+    wanted = _INSTALL.search(said)
+    package = cause.name if isinstance(cause, ModuleNotFoundError) and cause.name else wanted and wanted.group(1)
+    if not package:
+        return ModelUnavailable(f"`{name}`: {said}")
+    reason = f"`{name}` needs the package `{package}`, which is not installed here in a version that fits ({said})"
+    return ModelUnavailable(reason, f"`pip install -U {package}`")
 
 
 def _plain(text: str) -> str:
     """Return a message without inspect's markup, on one line."""
-    for mark in ("[bold]", "[/bold]", "ERROR: "):
+    for mark in ("[bold]", "[/bold]"):
         text = text.replace(mark, "")
-    return " ".join(text.split())
+    return " ".join(text.removeprefix("ERROR: ").split())
 
 
 @scorer(metrics=[accuracy()])

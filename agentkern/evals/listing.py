@@ -46,7 +46,7 @@ def list_run(folder: Path) -> RunListResult:
     rows = tuple(_row(sample) for sample in run.samples)
     right = sum(sample.is_correct for sample in run.samples)
     left_out = f", {len(run.problems)} problems" if run.problems else ""
-    summary = f"{len(rows)} samples, {right} right{left_out}; next: `agentkern eval report {folder} -o report.html`"
+    summary = f"{len(rows)} samples, {right} right{left_out}; next: `agentkern eval report {folder}`"
     return RunListResult(status="ok", summary=summary, run=run.header, samples=rows, problems=run.problems)
 
 

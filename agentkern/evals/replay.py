@@ -66,7 +66,7 @@ def replay(
             unknown.append(_row(order, "unknown_task", None if stored is None else stored.verdict, None))
     rows = [*unknown]
     for number, found in enumerate(_in_processes(known, orders)):
-        report(number / max(len(orders), 1), f"{found[0].sample}" if found else "")
+        report((number + 1) / max(len(orders), 1), f"{found[0].sample}" if found else "")
         rows += found
     rows.sort(key=lambda row: (row.sample, row.number))
     return _result(run, known, rows, round(time.perf_counter() - started, 3))

@@ -46,7 +46,7 @@ def run(request: RunRequest, report: Report = silent) -> RunResult:
             try:
                 adapter.run_jobs(request, missing, ledger, report)
             except adapter.ModelUnavailable as e:
-                return _unavailable("AK821", header, request, reason=str(e))
+                return _unavailable("AK821", header, request, reason=str(e), step=e.step)
     return run_result(request.folder, header, len(missing))
 
 
@@ -96,8 +96,8 @@ def limits_of(**given: int | None) -> RunLimits:
     return RunLimits(**{name: value or None for name, value in chosen.items()})
 
 
-def _unavailable(code: str, header: RunHeader, request: RunRequest, reason: str) -> RunResult:
-    found = error(code, Span("agentkern"), reason=reason)
+def _unavailable(code: str, header: RunHeader, request: RunRequest, reason: str, step: str | None = None) -> RunResult:
+    found = error(code, Span("agentkern"), hint=step, reason=reason)
     return RunResult(
         status="unavailable",
         summary=f"{found.message}; {found.hint}",
@@ -117,7 +117,7 @@ def run_result(folder: Path, header: RunHeader, new: int) -> RunResult:
         if sample.best is not None and sample.best.judgement is not None
     )
     right = sum(sample.is_correct for sample in samples)
-    step = f"`agentkern eval report {folder} -o report.html` shows them"
+    step = f"`agentkern eval report {folder}` shows them"
     if states["error"]:
         step = f"{states['error']} ended in an error of ours or the provider's: `--resume` runs them again"
     return RunResult(

@@ -132,6 +132,8 @@ def test_the_command_writes_the_page_and_refuses_what_is_no_run(ledger: Ledger, 
     found = CliRunner().invoke(command, ["report", str(ledger.folder), "-o", str(tmp_path / "page.html")])
     assert found.exit_code == 0, found.output
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert CliRunner().invoke(command, ["report", str(ledger.folder)]).exit_code == 0
+    assert (ledger.folder / "report.html").read_text() == (tmp_path / "page.html").read_text()
     (tmp_path / "empty").mkdir()
     assert CliRunner().invoke(command, ["report", str(tmp_path / "empty")]).exit_code != 0
     assert CliRunner().invoke(command, ["report"]).exit_code == 2

@@ -14,6 +14,7 @@ import pytest
 
 from agentkern.evals import inspect_adapter, inspect_mock
 from agentkern.evals.arms import arms_named
+from agentkern.evals.inspect_adapter import unavailable
 from agentkern.evals.ledger import SAMPLES, Ledger, LedgerError
 from agentkern.evals.mock import SCRIPTS, Script, Turn
 from agentkern.evals.records import Sample
@@ -215,7 +216,12 @@ def test_unknown_names_are_told_with_the_nearest(tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "lane", "code", "said"),
     [
-        (("--model", "openai/gpt-x", "--task", "vector_add"), "live", "AK821", "openai/gpt-x"),
+        (
+            ("--model", "openai/gpt-x", "--task", "vector_add"),
+            "live",
+            "AK821",
+            "`openai/gpt-x` needs the package `openai`, which is not installed",
+        ),
         ((), "live", "AK805", "which model?"),
         (("--arms", "cuda/mpc"), "mock", "AK805", "did you mean `cuda/mcp`?"),
     ],
@@ -237,6 +243,20 @@ def test_a_live_model_of_no_provider_is_told(tmp_path: Path, model: str):
     result = run_request(request)
     assert (result.status, result.diagnostics[0].code) == ("unavailable", "AK821")
     assert model in result.summary
+
+
+@pytest.mark.parametrize(
+    ("cause", "package"),
+    [
+        (ModuleNotFoundError("No module named 'anthropic'", name="anthropic"), "anthropic"),
+        (ValueError("Google API requires:\n\n[bold]pip install --upgrade google-genai[/bold]"), "google-genai"),
+        (ValueError("set OPENAI_API_KEY"), None),
+    ],
+)
+def test_a_missing_package_of_a_provider_is_named_with_what_installs_it(cause: Exception, package: str | None):
+    found = unavailable("some/model", cause)
+    assert found.step == (package and f"`pip install -U {package}`")
+    assert (f"needs the package `{package}`" if package else "set OPENAI_API_KEY") in str(found)
 
 
 def test_a_missing_extra_is_told_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

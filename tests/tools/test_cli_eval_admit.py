@@ -12,6 +12,7 @@ from agentkern.evals.admission import admit_result
 from agentkern.evals.results import Admission
 from agentkern.evals.task import default_tasks
 from agentkern.tools.commands.eval_options import tasks_in
+from agentkern.tools.commands.terminal import progress
 from tests.tools.command_line import agentkern
 
 
@@ -66,6 +67,14 @@ def test_the_list_of_own_tasks_names_their_folder_in_its_next_step(tmp_path: Pat
 def test_what_to_do_about_a_task_is_told_by_what_failed(row: dict[str, object], said: str):
     fields = {"name": "t", "task": "", "solution": "", "rules": "", "verdict": "bit_exact"}
     assert said in admit_result([Admission.model_validate(fields | row)]).summary
+
+
+def test_long_work_is_told_line_by_line_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]):
+    for as_json in (True, False):
+        with progress(as_json=as_json, by_line=True) as report:
+            report(0.5, "copy_1d")
+            report(None, "more")
+    assert capsys.readouterr() == ("", " 50% copy_1d\nmore\n")
 
 
 @pytest.mark.slow

@@ -81,6 +81,12 @@ def test_an_unknown_task_names_the_nearest(services: Services):
         submit(services, task="../../etc", source=RIGHT)
 
 
+def test_a_blocked_task_takes_no_answer_and_counts_none(services: Services, tmp_path: Path):
+    with pytest.raises(UsageError, match=r"`matmul` is blocked by matrix products.*: nothing is judged"):
+        submit(services, task="matmul", source=RIGHT)
+    assert not (tmp_path / "submissions.jsonl").exists()
+
+
 def test_what_is_handed_in_again_after_another_text_is_the_last(tmp_path: Path):
     file = tmp_path / "submissions.jsonl"
     kept = SubmissionFile(file)

@@ -55,7 +55,7 @@ def replay(
 ) -> None:
     """Judge every stored submission of RUN again and compare with what was stored."""
     tasks = suite_in(tasks_folder).tasks  # what of it cannot be read is missed only where the run has it
-    with progress(as_json=as_json) as report:
+    with progress(as_json=as_json, by_line=True) as report:
         result = of_run(lambda: replay_run(run, tasks, level, device, report))
     finish(result, replay_report(result), as_json=as_json)
 

@@ -50,7 +50,7 @@ def command(
     known = recorded if stale else {}
     chosen = [task for task in chosen if task.name not in known or not is_current(known[task.name], task)]
     found: list[Admission] = []
-    with progress(as_json=as_json) as report:
+    with progress(as_json=as_json, by_line=True) as report:
         for row in admit_all(chosen, jobs):
             found.append(row)
             report(len(found) / len(chosen), row.name)

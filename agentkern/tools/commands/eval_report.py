@@ -20,9 +20,14 @@ _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN ...", type=_RUN)
-@click.option("-o", "output", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"))
+@click.option(
+    "-o",
+    "output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The page's file; by default report.html in the folder RUN, the first of several.",
+)
 @json_option
-def command(runs: tuple[Path, ...], output: Path, *, as_json: bool) -> None:
+def command(runs: tuple[Path, ...], output: Path | None, *, as_json: bool) -> None:
     """Write one page about one run or several: scores with intervals, curves, every sample. Needs no network."""
     try:
         # the page's templates are read by a package of the extra `evals`
@@ -32,6 +37,7 @@ def command(runs: tuple[Path, ...], output: Path, *, as_json: bool) -> None:
         missing = Result(status="unavailable", summary=why)
         finish(missing, headline(missing), as_json=as_json)
     text: str = of_run(lambda: page.report_page(runs))
+    output = output or runs[0] / "report.html"
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as e:

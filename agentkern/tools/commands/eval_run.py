@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913 - one parameter per option
         parallel=parallel,
         resume=resume,
     )
-    with progress(as_json=as_json) as report:
+    with progress(as_json=as_json, by_line=True) as report:
         result = of_run(lambda: run(request, report))
     finish(result, _report(result), as_json=as_json)
 
@@ -118,7 +118,7 @@ def _run_agents(
     as_json: bool,
 ) -> NoReturn:
     """Record what agents without a model make of tasks; go on with the same run where it stopped."""
-    with progress(as_json=as_json) as report:
+    with progress(as_json=as_json, by_line=True) as report:
         header = floor_header(tasks, agents, *how)
         result = of_run(lambda: run_floor(folder, tasks, agents, header, report))
     finish(result, _report(result), as_json=as_json)

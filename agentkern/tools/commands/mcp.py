@@ -25,7 +25,7 @@ from agentkern.tools.server.submit import Judging
     "--submissions",
     "submissions_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep what ak_submit is given in this file, one JSON object a line.",
+    help="Keep what ak_submit is given in this file, JSON objects by line: a submission, and again once it is judged.",
 )
 @click.option("--tasks", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The tasks' folder.")
 @click.option("--task", "only", metavar="NAME", help="The only task that may be answered.")

@@ -23,6 +23,7 @@ OPEN_CHECKS = ("text", "compile", "signature", "promises", "shown", "depends")
 """Checks on what the writer knows; what the others find tells of hidden sizes."""
 MOST_NAME = 100
 _MOST_DETAIL = 400
+_COUNTS = "every submission counts where a limit is in force"
 _HINT = {
     "hidden": "right at the shown sizes, wrong at others: think of 0, 1, odd and larger sizes, and of special values",
     "inputs": "an input was changed",
@@ -46,7 +47,7 @@ class Judging:
     only: str | None = None
 
     def task(self, name: str) -> Task:
-        """Return a task by name. Errors: UsageError names the nearest, or the only one."""
+        """Return a task that can be judged. Errors: UsageError names the nearest, the only one, or what blocks it."""
         if self.only is not None and name != self.only:
             raise usage_error("task", f"the task here is `{self.only}`, not `{name[:MOST_NAME]}`")
         try:
@@ -56,9 +57,12 @@ class Judging:
                 near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
                 hint = f"did you mean `{near[0]}`?" if near else f"there are {len(names)} tasks"
                 raise usage_error("task", f"there is no task `{name[:MOST_NAME]}`; {hint}")
-            return read_task(root / name)
+            found = read_task(root / name)
         except TaskError as e:
             raise usage_error("task", str(e)) from e
+        if found.is_blocked:
+            raise usage_error("task", f"`{name}` is blocked by {found.blocked_by}: nothing is judged, nothing counted")
+        return found
 
 
 def submission_request(judging: Judging, arguments: SubmitArguments) -> Answer:
@@ -113,7 +117,7 @@ def submission_answer(judging: Judging, result: Answer) -> Answer:
         return answer | {"summary": made.summary[:_MOST_DETAIL]}
     is_open = wrong.name in OPEN_CHECKS
     detail = wrong.detail[:_MOST_DETAIL] if is_open else _HINT[wrong.name]
-    answer["summary"] = f"{made.verdict}: `{wrong.name}`: {detail}; change the kernel and submit again"
+    answer["summary"] = f"{made.verdict}: `{wrong.name}`: {detail}; change the kernel and submit again: {_COUNTS}"
     answer["passed"] = [check.name for check in made.checks if check.status == "passed"]
     if made.codes:
         answer["codes"] = list(dict.fromkeys(made.codes))
