@@ -97,7 +97,7 @@ class KernelResult(Result):
 
 
 class ProofCounts(Record):
-    """Obligations by outcome."""
+    """Obligations by outcome. Of an `ok` kernel all that safety needs are `proved` or `assumed`: others choose code."""
 
     proved: int = 0
     assumed: int = 0

@@ -163,6 +163,9 @@ def _reference(request: VerifyRequest) -> Reference | CompiledProgram | None:
             raise usage_error("--reference", str(e)) from e
     if request.reference_kernel is None:
         return None
+    if request.reference_kernel.strip() == request.source.strip():
+        reason = "it is the kernel's own text, which agrees with itself whatever it computes"
+        raise UsageError(error("AK811", Span("reference.py"), reason=reason))
     text = CompileRequest(request.reference_kernel, "reference.py", settings=request.settings)
     program = program_of(text)
     if isinstance(program, CompiledProgram):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +18,14 @@ class Criterion:
     """bit_exact: all bits equal, any NaN for a NaN. bound: every number that is given must hold.
 
     `max_ulp`: largest distance in units in the last place. `min_equal_share`: least share of bit-equal elements.
-    `max_error_ratio`: most times the reference's own error against float64.
+    `max_error_ratio`: most times the reference's own error against float64. `origin`: the file that states it.
     """
 
     kind: Literal["bit_exact", "bound"] = "bit_exact"
     max_ulp: float | None = None
     min_equal_share: float | None = None
     max_error_ratio: float | None = None
+    origin: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         numbers = (self.max_ulp, self.min_equal_share, self.max_error_ratio)
@@ -42,6 +43,10 @@ class Criterion:
         named = {name: getattr(self, name) for name in _NUMBERS}
         numbers = ",".join(f"{name}={value:g}" for name, value in named.items() if value is not None)
         return f"{self.kind}:{numbers}" if numbers else self.kind
+
+    def described(self) -> str:
+        """Return the criterion with where it was stated."""
+        return f"{self.text()} (of `{self.origin}`)" if self.origin else self.text()
 
 
 _NUMBERS = ("max_ulp", "min_equal_share", "max_error_ratio")
@@ -68,7 +73,8 @@ def criterion_from_table(table: dict[str, Any]) -> Criterion:
     unknown = sorted(set(table) - {"kind", "derivation", *_NUMBERS})
     if unknown:
         raise CriterionError(f"unknown criterion key `{unknown[0]}`; keys are {', '.join(_NUMBERS)}")
-    return Criterion(kind, **{name: float(table[name]) for name in _NUMBERS if name in table})
+    ulp, share, ratio = (float(table[name]) if name in table else None for name in _NUMBERS)
+    return Criterion(kind, ulp, share, ratio)
 
 
 def criterion_beside(path: Path) -> Criterion | None:
@@ -81,4 +87,4 @@ def criterion_beside(path: Path) -> Criterion | None:
     except tomllib.TOMLDecodeError as e:
         raise CriterionError(f"{meta}: {e}") from e
     found = table.get("criterion")
-    return criterion_from_table(found) if isinstance(found, dict) else None
+    return replace(criterion_from_table(found), origin=str(meta)) if isinstance(found, dict) else None

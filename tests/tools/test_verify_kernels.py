@@ -56,11 +56,17 @@ def test_rows_of_run_time_length_are_bit_exact_whatever_their_alignment() -> Non
 
 @pytest.mark.toolchain
 def test_a_reference_kernel_that_computes_something_else_is_contradicted() -> None:
-    same = verify(request_of(reference_kernel=KERNEL))
+    same = verify(request_of(reference_kernel=KERNEL.replace("row * factor", "factor * row")))
     other = verify(request_of(reference_kernel=KERNEL.replace("* factor", "/ factor")))
     assert same.verdict == "bit_exact"
     assert other.verdict == "wrong"
     assert next(c.status for c in other.checks if c.name == "reference") == "failed"
+
+
+def test_a_kernel_is_no_reference_of_its_own() -> None:
+    with pytest.raises(UsageError, match="own text") as raised:
+        verify(request_of(reference_kernel=KERNEL + "\n"))
+    assert raised.value.diagnostic.code == "AK811"
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,16 @@ from agentkern.tools.render import verify_report
 from agentkern.tools.sources import read_kernel_source, usage_error
 from agentkern.tools.verify import VerifyRequest, verify
 
+_CRITERION = """bit_exact, or bound:max_ulp=1,min_equal_share=0.999; by default that of the meta.toml beside REF.py, if
+there is one, else bit_exact. Under a bound special inputs are not compared with the reference."""
+
 
 @click.command()
 @kernel_argument
 @dim_option
 @set_option
 @click.option("--reference", metavar="REF.py:FUNC", help="A Python function over torch tensors; it is executed.")
-@click.option("--criterion", metavar="TEXT", help="bit_exact, or bound:max_ulp=1,min_equal_share=0.999")
+@click.option("--criterion", metavar="TEXT", help=_CRITERION)
 @click.option("--level", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @input_option
