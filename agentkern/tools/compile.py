@@ -230,7 +230,9 @@ def _summary(request: CompileRequest, built: Built, diagnostics: tuple[Diagnosti
         return f"`{name}` stopped after `{request.stop_after}`{said}; next: --from with what it printed"
     resources = _resources(built)
     used = f": {resources.registers} registers, {resources.spill_bytes} bytes spilled" if resources is not None else ""
-    return f"`{name}` is compiled for {request.target}{used}{said}; next: verify"
+    # what verifies starts from a kernel's text, so an IR text is held to a model by whoever wrote it
+    step = "its text is in the artifacts; `verify` takes kernels, not IR" if request.is_ir else "next: verify"
+    return f"`{name}` is compiled for {request.target}{used}{said}; {step}"
 
 
 def _key(request: CompileRequest, cache: Cache) -> str:

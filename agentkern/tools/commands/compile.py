@@ -81,7 +81,8 @@ def command(  # noqa: PLR0913 - one parameter per option
 
 def _source(target_file: str | None, ir_file: Path | None) -> KernelSource:
     if (target_file is None) == (ir_file is None):
-        raise usage_error("compile", "give a kernel file, or --from with an IR text")
+        has_both = target_file is not None
+        raise usage_error("compile", f"give a kernel file or --from with an IR text{', not both' if has_both else ''}")
     if ir_file is not None:
         return KernelSource(read_text(ir_file), str(ir_file), None)
     assert target_file is not None
