@@ -21,7 +21,7 @@ from agentkern.runtime.programs import compile_program
 from agentkern.runtime.worker import JobFailed, Worker
 from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.progress import Report, silent
-from agentkern.tools.requests import KernelRequest, Target, Value
+from agentkern.tools.requests import InputValues, KernelRequest, Target, Value
 from agentkern.tools.results import ProfileResult, Roofline, diagnostic_record
 from agentkern.tools.roofline import kernel_work, roofline
 from agentkern.tools.sources import UsageError
@@ -36,7 +36,9 @@ class ProfileRequest(KernelRequest):
     """Profile. `dims` gives every static size; run-time ones that are absent are chosen large.
 
     `against`: `torch` and `torch.compile` time the function `peer` (None: of the kernel's name) in `peers`, a Python
-    file that is executed and never to be taken from an agent. `seconds` bounds the measurement.
+    file that is executed and never to be taken from an agent. It gets inputs and scalars in order, and the sizes that
+    it has parameters for by name. `values`: what integer inputs hold, beside what the kernel's own promises say.
+    `seconds` bounds the measurement.
     """
 
     target: Target = "sm_90a"
@@ -45,6 +47,7 @@ class ProfileRequest(KernelRequest):
     peers: str | None = None
     peer: str | None = None
     scalars: dict[str, Value] = Field(default_factory=dict)
+    values: dict[str, InputValues] = Field(default_factory=dict)
     seconds: float = 10.0
     seed: int = 0
 

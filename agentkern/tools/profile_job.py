@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from agentkern.compiler.analysis.promises import promises_of
+from agentkern.compiler.analysis.promises import Form, Promise, promises_of
 from agentkern.compiler.driver import CompileResult
 from agentkern.compiler.frontend import lower_source
-from agentkern.compiler.ir.dims import evaluate
+from agentkern.compiler.ir.dims import evaluate, parse
 from agentkern.compiler.ir.nondeterminism import is_nondeterministic
 from agentkern.compiler.schedule import schedule_from_json
 from agentkern.compiler.targets.limits import LIMITS
@@ -37,6 +37,7 @@ from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.profile import ProfileRequest, compile_request
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
 from agentkern.tools.profile_measure import Peer, Timed, load_peer, load_prepare, subjects_of, usable_peers
+from agentkern.tools.requests import InputValues
 from agentkern.tools.results import Baseline, ProfileResult
 from agentkern.tools.roofline import kernel_work, roofline
 
@@ -79,6 +80,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
         request.scalars,
         request.seed,
         promises=promises_of(compiled.kernel),
+        values={name: promise_of(values) for name, values in request.values.items()},
         nondeterministic=is_nondeterministic(compiled.kernel),
         prepare=load_prepare(Path(request.peers)) if request.peers is not None else None,
     )
@@ -158,6 +160,16 @@ def _summary(measured: Measured, of_copy: float, bound: str, levers: tuple[str, 
         return f"the time cannot be trusted: {failures[0]}; verify the kernel"
     percent = f"{measured.percent_of_floor:.0f}% of the floor, {of_copy:.3f} of copy"
     return f"{measured.median_us:.2f} us, {percent}, bound by {bound}; next: {levers[0]}"
+
+
+def promise_of(values: InputValues) -> Promise:
+    """Return what a request says of an input's values as a promise."""
+    low, high, end = (_form(extent) for extent in (values.low, values.high, values.end))
+    return Promise(low, high, values.ignore, values.distinct, values.ignore_same, end)
+
+
+def _form(extent: int | str | None) -> Form | None:
+    return parse(extent) if isinstance(extent, str) else extent
 
 
 def _peers(request: ProfileRequest, name: str) -> Mapping[str, Peer]:

@@ -6,6 +6,7 @@ Runs in a worker process or a benchmark script; the protocol is `runtime/timing.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ PREPARE = "prepare"
 class Timed:
     """A built kernel at given sizes. Its inputs keep `promises`, and are what `prepare` makes of random ones.
 
+    `values`: what integer inputs hold in place of that, where a caller knows more than the kernel promises.
     `nondeterministic`: its bits may differ from run to run.
     """
 
@@ -60,6 +62,7 @@ class Timed:
     promises: Promises = field(default_factory=dict[str, Promise])
     prepare: Prepare | None = None
     nondeterministic: bool = False
+    values: Promises = field(default_factory=dict[str, Promise])
 
 
 def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tuple[Subject, ...]:
@@ -80,7 +83,8 @@ def subjects_of(timed: Timed, bytes_moved: int, peers: Mapping[str, Peer]) -> tu
     kernel = GpuKernel(timed.abi, timed.cubin, timed.device_index)
     ours = kernel_subject(timed.name, kernel, signature_of(timed.abi), arguments, repeats(timed, kernel))
     others = [
-        function_subject(name, _called(peer, names), arguments, _is_finite_somewhere) for name, peer in peers.items()
+        function_subject(name, _called(timed, peer, names), arguments, _is_finite_somewhere)
+        for name, peer in peers.items()
     ]
     return (ours, copy_subject(bytes_moved, timed.device_index), empty_subject(timed.device_index), *others)
 
@@ -115,7 +119,7 @@ def usable_peers(timed: Timed, peers: Mapping[str, Peer]) -> tuple[dict[str, Pee
     left_out: dict[str, str] = {}
     for name, peer in peers.items():
         try:
-            _called(peer, names)(given)
+            _called(timed, peer, names)(given)
             torch.cuda.synchronize(timed.device_index)
         except (RuntimeError, ImportError) as error:  # NotImplementedError and torch's own errors are RuntimeErrors
             left_out[name] = next(iter(str(error).splitlines()), type(error).__name__)
@@ -131,14 +135,23 @@ def _peers_names(timed: Timed) -> list[str]:
     return [name for name in callers_names(signature_of(timed.abi)) if name not in written]
 
 
-def _called(peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
-    return lambda given: peer(*(given[name] for name in names))
+def _called(timed: Timed, peer: Peer, names: list[str]) -> Callable[[Arguments], object]:
+    """Return the call of a peer: arguments in order, and sizes by the names of its further parameters."""
+    sizes = {name: timed.sizes[name] for name in _parameters(peer) if name in timed.sizes and name not in names}
+    return lambda given: peer(*(given[name] for name in names), **sizes)
+
+
+def _parameters(peer: Peer) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(peer).parameters)
+    except ValueError:
+        return ()  # a function of C++ says nothing of them
 
 
 def make_arguments(timed: Timed, number: int) -> dict[str, object]:
     """Return new inputs on the GPU: normal floats, small integers or promised ones; scalars and sizes.
 
-    Errors: ValueError if `prepare` breaks a promise.
+    Errors: ValueError if `prepare` or `values` break a promise of the kernel's.
     """
     device = torch.device("cuda", timed.device_index)
     generator = torch.Generator(device).manual_seed(timed.seed * 1_000_003 + number)
@@ -147,23 +160,27 @@ def make_arguments(timed: Timed, number: int) -> dict[str, object]:
         if isinstance(param, ScalarParam):
             made[param.name] = timed.scalars.get(param.name, param.default if param.default is not None else 1)
         elif param.access in ("in", "inout"):
-            shape = tuple(evaluate(extent, timed.sizes) for extent in param.shape)
-            promise = timed.promises.get(param.name)
-            if promise is None or param.dtype.is_float:
-                made[param.name] = _random(param.dtype, shape, device, generator)
-            else:
-                made[param.name] = _promised(promise, param.dtype, shape, timed.sizes, generator)
-            strides = prescribed(param, timed.sizes)
-            made[param.name] = made[param.name] if strides is None else _spread(made[param.name], strides)
+            tensor, strides = _input(timed, param, generator), prescribed(param, timed.sizes)
+            made[param.name] = tensor if strides is None else _spread(tensor, strides)
     for listed in timed.abi.lists:
         if all(entry in made for entry in listed.entries):
             made[listed.name] = [made.pop(entry) for entry in listed.entries]
-    return made if timed.prepare is None else _prepared(timed, timed.prepare(made))
+    if timed.prepare is None and not timed.values:
+        return made
+    return _prepared(timed, made if timed.prepare is None else timed.prepare(made))
 
 
-def _spread(tensor: object, strides: tuple[int, ...]) -> torch.Tensor:
+def _input(timed: Timed, param: TensorParam, generator: torch.Generator) -> torch.Tensor:
+    """Return what one input holds, on the generator's device."""
+    shape = tuple(evaluate(extent, timed.sizes) for extent in param.shape)
+    promise = timed.values.get(param.name, timed.promises.get(param.name))
+    if promise is None or param.dtype.is_float:
+        return _random(param.dtype, shape, generator.device, generator)
+    return _promised(promise, param.dtype, shape, timed.sizes, generator)
+
+
+def _spread(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     """Return the elements in memory with these strides."""
-    assert isinstance(tensor, torch.Tensor)
     memory = torch.empty(span(tuple(tensor.shape), strides), dtype=tensor.dtype, device=tensor.device)
     return memory.as_strided(tensor.shape, strides).copy_(tensor)
 

@@ -29,6 +29,17 @@ class KernelRequest(Record):
     settings: dict[str, Value] = Field(default_factory=dict)
 
 
+class InputValues(Record):
+    """What an integer input holds: a range without its end, distinct numbers, offsets; extents are texts over sizes."""
+
+    low: int | str | None = None
+    high: int | str | None = None
+    ignore: int | None = None
+    distinct: bool = False
+    ignore_same: int | None = None
+    end: int | str | None = None
+
+
 class CheckRequest(KernelRequest):
     """Find every diagnostic, make no code."""
 

@@ -7,12 +7,23 @@ from dataclasses import replace
 import pytest
 import torch
 
-from agentkern.compiler.abi import KernelAbi, Variant
+from agentkern.compiler.abi import KernelAbi, TensorParam, Variant
+from agentkern.compiler.analysis.promises import Promise
+from agentkern.compiler.driver import CompileRequest
+from agentkern.compiler.ir import dims
 from agentkern.runtime.driver import NoDriver, driver
+from agentkern.runtime.programs import compile_program
 from agentkern.runtime.timing import Ceilings, Work
 from agentkern.tools.profile import DEFAULT_BYTES, ProfileRequest, profile
 from agentkern.tools.profile_judge import Measured, bound_of, levers_of
-from agentkern.tools.profile_measure import Timed, usable_peers
+from agentkern.tools.profile_measure import (
+    Timed,
+    _called,
+    _input,
+    _parameters,
+    _peers_names,
+    usable_peers,
+)
 from agentkern.tools.sources import UsageError
 
 KERNEL = """import agentkern as ak
@@ -115,6 +126,48 @@ def test_a_kernel_is_timed_beside_a_copy() -> None:
     assert result.status == "ok"
     assert result.of_copy is not None
     assert result.runs >= 20
+
+
+def timed_of(source: str, sizes: dict[str, int], values: dict[str, Promise]) -> Timed:
+    compiled = compile_program(CompileRequest(source, "kernel.py", None, "sm_90a", {}, {}), None)
+    assert compiled.abi is not None, compiled.diagnostics
+    return Timed("k", compiled.abi, b"", sizes, {"scale": 2.0}, values=values)
+
+
+LOOKED_UP = """import agentkern as ak
+
+T = ak.dim("T")
+S = ak.dim("S", min=1)
+
+
+@ak.kernel
+def look_up(table: ak.In[ak.f32, S], ids: ak.In[ak.i32, T], out: ak.Out[ak.f32, T], scale: ak.f32):
+    for t in ak.grid(T):
+        out[t] = ak.load(table[ids[t]], where=(ids[t] >= 0) & (ids[t] < S), fill=0) * scale
+"""
+
+
+def test_inputs_hold_what_the_caller_says_of_them() -> None:
+    timed = timed_of(LOOKED_UP, {"T": 500, "S": 7}, {"ids": Promise(0, dims.parse("S"), ignore=-1)})
+    params = {param.name: param for param in timed.abi.params if isinstance(param, TensorParam)}
+    given = _input(timed, params["ids"], torch.Generator().manual_seed(1))
+    assert set(given.tolist()) == {-1, 0, 1, 2, 3, 4, 5, 6}
+    free = _input(replace(timed, values={}), params["ids"], torch.Generator().manual_seed(1))
+    assert int(free.max()) > 7
+
+
+def test_a_peer_gets_inputs_and_scalars_in_order_and_sizes_by_name() -> None:
+    timed = timed_of(LOOKED_UP, {"T": 2, "S": 7}, {})
+    names = _peers_names(timed)
+    assert names == ["table", "ids", "scale"]
+    given = {"table": 1, "ids": 2, "scale": 3, "out": 4}
+
+    def peer(table: int, ids: int, factor: int, S: int, more: int = 9) -> tuple[int, ...]:
+        return table, ids, factor, S, more
+
+    assert _called(timed, peer, names)(given) == (1, 2, 3, 7, 9)
+    assert _parameters(torch.compile(peer, backend="eager")) == _parameters(peer)
+    assert _called(timed, torch.add, ["table", "ids"])({"table": torch.ones(2), "ids": 1}).tolist() == [2, 2]
 
 
 def test_a_peer_that_does_not_run_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
