@@ -1,4 +1,4 @@
-"""The gate that a task passes before it judges anyone: wrong kernels must fail it, its solution must pass.
+"""The gate that a task passes before it judges anyone: wrong kernels fail it, its solution and baselines pass.
 
 Null kernels and mutants are texts like any submission, judged by the same judge. One that does not build, or whose bits
 are the solution's on all of the task's inputs, is no test of the task and gives way to the next of its kind; a kind
@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from agentkern.evals import mutants, mutants_text, nulls, task_inputs
+from agentkern.evals import baselines, mutants, mutants_text, nulls, task_inputs
+from agentkern.evals.baselines import held_baselines, started_baselines
 from agentkern.evals.candidates.interpreter import InterpreterCandidate
 from agentkern.evals.judge import judge
 from agentkern.evals.judge_cases import Bench, make_bench, same_bits
@@ -31,13 +32,13 @@ from agentkern.tools.verify_model import BuildError, ExecutionError, RunOptions
 
 LEAST_REJECTED = 10
 SEED = 11
-_RULES = (mutants, mutants_text, nulls, task_inputs)
-"""What makes wrong kernels and inputs; the judge is the one of the day that the gate is run."""
+_RULES = (baselines, mutants, mutants_text, nulls, task_inputs)
+"""What makes wrong kernels and inputs and holds baselines; the judge is the one of the day that the gate is run."""
 _REASON_LENGTH = 120
 
 
 def rules_digest() -> str:
-    """Return the digest of what makes wrong kernels and inputs."""
+    """Return the digest of what makes wrong kernels and inputs, and holds baselines."""
     texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in _RULES]
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
@@ -123,17 +124,20 @@ def _step(row: Admission) -> str:
         return _MEND[row.verdict]
     if any(problem.startswith(_UNUSED) for problem in row.problems):
         return "give inputs with which every argument matters, or drop the one that does not"
+    if any(problem.startswith(_BASELINE) for problem in row.problems):
+        return "mend its baseline in reference.py, or leave it out of task.toml"
     if any(_PASSES in problem for problem in row.problems):
         return "a wrong kernel passes: give other inputs or a sharper criterion"
     return "too few wrong kernels can be made of its solution: write the solution with more that can go wrong"
 
 
+_BASELINE = "the baseline "
 _UNUSED = "the answer does not depend on"
 _PASSES = "passes: "
 
 
 def admit(task: Task) -> Admission:
-    """Judge the solution and every wrong kernel of a task that is not blocked. Never raises for what a task holds."""
+    """Judge the solution, baselines and wrong kernels of a task not blocked. Never raises for what a task holds."""
     assert task.solution is not None, "a blocked task is not admitted"
     found = Admission(
         name=task.name, task=task.digest, solution=solution_digest(task), rules=rules_digest(), verdict="not_run"
@@ -157,12 +161,15 @@ def _not_admitted(found: Admission, reason: BaseException) -> Admission:
 def _judged(found: Admission, task: Task, own: Solution, bench: Bench) -> Admission:
     bench.start()
     solution = InterpreterCandidate(task, own.text, own.kernel)
-    verdict = judge(task, solution, "quick", SEED, bench)
-    found = found.model_copy(update={"verdict": verdict.verdict})
-    if verdict.verdict not in CORRECT:
-        return found.model_copy(update={"problems": (f"the solution: {verdict.summary}",)})
+    with started_baselines(bench) as started:
+        verdict = judge(task, solution, "quick", SEED, bench)
+        found = found.model_copy(update={"verdict": verdict.verdict})
+        if verdict.verdict not in CORRECT:
+            return found.model_copy(update={"problems": (f"the solution: {verdict.summary}",)})
+        held = held_baselines(bench, started)
+    found = found.model_copy(update={"baselines": dict(held.agreed)})
     unused = [f"{_UNUSED} `{name}`" for name in _unused(bench)]
-    return _with_wrong_kernels(found, task, bench, solution, unused)
+    return _with_wrong_kernels(found, task, bench, solution, [*held.problems, *unused])
 
 
 def _unused(bench: Bench) -> Iterable[str]:

@@ -20,11 +20,13 @@ def list_tasks(suite: Suite, *, own: bool = False) -> TaskListResult:
             level=task.level,
             features=task.features,
             blocked_by=task.blocked_by,
+            baselines=tuple(task.baselines),
             digest=task.digest,
         )
         for task in suite.tasks
     )
     n_blocked = sum(task.is_blocked for task in suite.tasks)
+    n_compared = sum(bool(task.baselines) for task in suite.tasks)
     unread = tuple(UnreadTask(name=one.name, reason=one.reason) for one in suite.unread)
     where = f" --tasks {shlex.quote(str(suite.folder))}"
     step = f"next: `agentkern eval admit{where}`" if own else "next: `agentkern eval run --lane mock -o RUN`"
@@ -33,7 +35,7 @@ def list_tasks(suite: Suite, *, own: bool = False) -> TaskListResult:
         bad, step = f", {len(unread)} more cannot be read", f"first mend `{unread[0].name}`: {unread[0].reason}"
     return TaskListResult(
         status="failed" if unread else "ok",
-        summary=f"{len(rows)} tasks, {n_blocked} of them blocked{bad}; {step}",
+        summary=f"{len(rows)} tasks, {n_blocked} of them blocked, {n_compared} with a baseline for speed{bad}; {step}",
         tasks=rows,
         unread=unread,
         suite_digest=suite_digest(suite.tasks),

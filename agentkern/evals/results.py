@@ -13,13 +13,17 @@ Agreement = Literal["equal", "different", "stale", "other", "unjudged", "unknown
 
 
 class TaskRow(Record):
-    """One task. `blocked_by`: the feature that the language lacks for it, empty where it has all."""
+    """One task. `blocked_by`: the feature that the language lacks for it, empty where it has all.
+
+    `baselines`: what a submission can be timed beside.
+    """
 
     name: str
     family: str
     level: int
     features: tuple[str, ...]
     blocked_by: str
+    baselines: tuple[str, ...] = ()
     digest: str
 
 
@@ -49,7 +53,8 @@ class Rejected(Record):
 class Admission(Record):
     """What the gate found of a task. `absent`: kinds of wrong kernels that the task cannot have, and why.
 
-    `problems`: why it is not admitted. `task`, `solution`, `rules`: digests of what the record is valid for.
+    `baselines`: how near each of the task's is to the reference. `problems`: why it is not admitted. `task`,
+    `solution`, `rules`: digests of what the record is valid for.
     """
 
     name: str
@@ -59,6 +64,7 @@ class Admission(Record):
     verdict: Verdict
     rejected: tuple[Rejected, ...] = ()
     absent: dict[str, str] = Field(default_factory=dict)
+    baselines: dict[str, str] = Field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -188,16 +188,24 @@ def _digest(folder: Path) -> str:
     return found.hexdigest()[:16]
 
 
-def _functions(file: Path, *, is_needed: bool) -> tuple[str, ...]:
-    """Return the functions of a Python file without running it."""
+def _functions(file: Path, *, is_needed: bool) -> Mapping[str, tuple[str, ...]]:
+    """Return the functions of a Python file with their parameters' names, without running it."""
     if not file.is_file():
         if is_needed:
             raise TaskError(f"{file}: there is no such file; it holds the function `reference`")
-        return ()
-    found = tuple(node.name for node in _parse(file).body if isinstance(node, ast.FunctionDef))
+        return {}
+    found = {node.name: _parameters(node.args) for node in _parse(file).body if isinstance(node, ast.FunctionDef)}
     if is_needed and "reference" not in found:
         raise TaskError(f"{file}: there is no function `reference` in it")
     return found
+
+
+def _parameters(given: ast.arguments) -> tuple[str, ...]:
+    """Return the names of parameters in order, `*names` and `**names` with their stars."""
+    found = [parameter.arg for parameter in (*given.posonlyargs, *given.args)]
+    found += [] if given.vararg is None else [f"*{given.vararg.arg}"]
+    found += [parameter.arg for parameter in given.kwonlyargs]
+    return (*found, *([] if given.kwarg is None else [f"**{given.kwarg.arg}"]))
 
 
 def _parse(file: Path) -> ast.Module:

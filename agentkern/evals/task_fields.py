@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,8 @@ FLOAT_VALUES = ("positive", "unit", "coarse", "finite", "sorted", "scale")
 SIZE_KEYS = ("kind", "multiple_of", "min", "max")
 EXACT_REFERENCE = "reference_f64"
 CRITERION_KEYS = ("kind", "max_ulp", "min_equal_share", "max_error_ratio")
+BASELINES = ("torch",)
+"""What a submission can be timed beside: a function over torch tensors, as it stands and under torch.compile."""
 MOST_ELEMENTS = 1 << 20
 """Elements of the largest tensor at a shape that is judged: a fraction of a second on the CPU."""
 EXACT_KINDS: tuple[Kind, ...] = ("random", "integers", "special", "wide")
@@ -116,7 +118,7 @@ def _form(table: Table, key: str, sizes: Sequence[str]) -> int | dims.Dim | None
     return table.extent(key, table.data[key], sizes) if key in table else None
 
 
-def read_criterion(table: Table, tensors: Sequence[TaskTensor], functions: Sequence[str]) -> TaskCriterion:
+def read_criterion(table: Table, tensors: Sequence[TaskTensor], functions: Collection[str]) -> TaskCriterion:
     """Return the criterion of every output: the table's own, or that of `outputs.NAME`."""
     table.only((*CRITERION_KEYS, "derivation", "outputs", "check", "free"))
     names = [t.name for t in tensors if t.access != "in"]
@@ -138,7 +140,7 @@ def read_criterion(table: Table, tensors: Sequence[TaskTensor], functions: Seque
     return TaskCriterion(found, table.text("derivation"), check, free)
 
 
-def _refuse_unmeasurable(table: Table, tensor: TaskTensor, functions: Sequence[str]) -> None:
+def _refuse_unmeasurable(table: Table, tensor: TaskTensor, functions: Collection[str]) -> None:
     """Refuse a bound on errors that nothing tells."""
     if not tensor.dtype.is_float:
         table.refuse("max_error_ratio", f"is of rounding errors; `{tensor.name}` is {tensor.dtype}, which has none")
@@ -153,7 +155,7 @@ def _criterion(table: Table) -> Criterion:
         table.refuse("kind", str(e))
 
 
-def read_body(table: Table, task: Task, functions: Sequence[str]) -> Task:
+def read_body(table: Table, task: Task, functions: Mapping[str, tuple[str, ...]]) -> Task:
     """Return the task with its scalars, settings, kinds of inputs, shapes, roofline and baselines."""
     kinds = _kinds(table, task)
     task = replace(task, scalars=_scalars(table), settings=_settings(table), kinds=kinds)
@@ -165,7 +167,7 @@ def read_body(table: Table, task: Task, functions: Sequence[str]) -> Task:
             shapes.refuse(key, "is missing: there is no shape")
     task = replace(task, shapes=Shapes(**listed))
     roofline = _roofline(table.table("roofline"), task)
-    return replace(task, roofline=roofline, baselines=_baselines(table.table("baselines"), functions))
+    return replace(task, roofline=roofline, baselines=_baselines(table.table("baselines"), task, functions))
 
 
 def _kinds(table: Table, task: Task) -> tuple[Kind, ...]:
@@ -276,9 +278,17 @@ def _roofline(table: Table, task: Task) -> dict[str, str]:
     return {key: table.text(key) for key in table.data}
 
 
-def _baselines(table: Table, functions: Sequence[str]) -> dict[str, str]:
+def _baselines(table: Table, task: Task, functions: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return the functions to time against; each takes what it is called with: inputs, scalars, then sizes by name."""
+    table.only(BASELINES)
+    asked = [*(t.name for t in task.tensors if t.access != "out"), *(s.name for s in task.scalars)]
+    sizes = [size.name for size in task.sizes]
     for key, place in table.data.items():
         file, _, function = str(place).partition(":")
         if file != "reference.py" or function not in functions:
             table.refuse(key, f"`{place}` is no `reference.py:FUNCTION`; it has {', '.join(functions)}")
+        taken = functions[function]
+        if list(taken[: len(asked)]) != asked or not set(taken[len(asked) :]) <= set(sizes):
+            right = f"{', '.join(asked)}, in this order, then those of {', '.join(sizes)} that it needs"
+            table.refuse(key, f"`{function}` takes {', '.join(taken) or 'nothing'}; a baseline takes {right}")
     return {key: str(place) for key, place in table.data.items()}

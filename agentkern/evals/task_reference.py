@@ -38,13 +38,15 @@ class PendingAnswers:
     worker: subprocess.Popen[bytes]
     params: tuple[TensorParam, ...]
     sizes: tuple[Sizes, ...]
+    called: str
 
     def answers(self) -> tuple[Answer, ...]:
         """Wait and return the answers, one a call. Errors: ReferenceFailure names the file."""
         try:
-            wait_for(self.worker, self.folder)
+            wait_for(self.worker, self.folder, self.called)
             shapes = [{p.name: concrete(p.shape, sizes) for p in self.params} for sizes in self.sizes]
-            return tuple(read_answer(self.folder, k, self.params, shape) for k, shape in enumerate(shapes))
+            numbered = enumerate(shapes)
+            return tuple(read_answer(self.folder, k, self.params, shape, self.called) for k, shape in numbered)
         except ReferenceFailure as e:
             raise ReferenceFailure(f"{self.file}: {e}") from e
         finally:
@@ -65,6 +67,22 @@ def start_answers(task: Task, calls: Sequence[Call]) -> PendingAnswers:
         outputs=tuple(p.name for p in signature.outputs),
         partial=signature.partial,
         frozen=True,
+    )
+    return _start(request, calls, signature.outputs)
+
+
+def start_baseline(task: Task, name: str, calls: Sequence[Call]) -> PendingAnswers:
+    """Start one of the task's baselines on its calls, as it is timed: without outputs, whose dtypes it must give."""
+    signature = task.signature
+    function = task.baselines[name].partition(":")[2]
+    request = ReferenceRequest(
+        task.reference.path,
+        function,
+        inputs={p.name: p.dtype.name for p in signature.inputs},
+        outputs=tuple(p.name for p in signature.outputs),
+        frozen=True,
+        dtypes={p.name: p.dtype.name for p in signature.outputs},
+        called=f"`{function}`",
     )
     return _start(request, calls, signature.outputs)
 
@@ -98,4 +116,5 @@ def _given(output: str) -> str:
 def _start(request: ReferenceRequest, calls: Sequence[Call], params: tuple[TensorParam, ...]) -> PendingAnswers:
     folder = Path(tempfile.mkdtemp(prefix="agentkern-task-"))
     write_request(request, calls, folder)
-    return PendingAnswers(request.path, folder, start_worker(folder), params, tuple(call.sizes for call in calls))
+    sizes = tuple(call.sizes for call in calls)
+    return PendingAnswers(request.path, folder, start_worker(folder), params, sizes, request.called)

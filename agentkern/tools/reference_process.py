@@ -37,7 +37,8 @@ class ReferenceRequest:
     """A function of a file and its parameters: dtypes of the tensors it is given, names of those that it returns.
 
     `partial`: outputs of which it is told what they hold before. `lists`: parameters by the list that they are of.
-    `frozen`: it must not change what it is given.
+    `frozen`: it must not change what it is given. `dtypes`: of outputs that must be returned in these, not converted.
+    `called`: what messages call it.
     """
 
     path: Path
@@ -47,6 +48,8 @@ class ReferenceRequest:
     partial: tuple[TensorParam, ...] = ()
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     frozen: bool = False
+    dtypes: Mapping[str, str] = field(default_factory=dict[str, str])
+    called: str = "the reference"
 
 
 def write_request(request: ReferenceRequest, calls: Sequence[Call], folder: Path) -> None:
@@ -56,6 +59,8 @@ def write_request(request: ReferenceRequest, calls: Sequence[Call], folder: Path
         "function": request.function,
         "outputs": list(request.outputs),
         "frozen": request.frozen,
+        "dtypes": dict(request.dtypes),
+        "called": request.called,
         "lists": {name: list(entries) for name, entries in request.lists.items()},
         "partial": {p.name: p.dtype.name for p in request.partial},
         "cases": [
@@ -82,19 +87,19 @@ def start_worker(folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def wait_for(worker: subprocess.Popen[bytes], folder: Path) -> None:
+def wait_for(worker: subprocess.Popen[bytes], folder: Path, called: str = "the reference") -> None:
     """Wait until every case is answered. Errors: ReferenceFailure."""
     try:
         worker.wait(TIME_LIMIT_S)
     except subprocess.TimeoutExpired as e:
-        raise ReferenceFailure(f"the reference took longer than {TIME_LIMIT_S:.0f} s") from e
+        raise ReferenceFailure(f"{called} took longer than {TIME_LIMIT_S:.0f} s") from e
     if worker.returncode == 0:
         return
     message = folder / "error.txt"
     if message.is_file():
-        raise ReferenceFailure(f"the reference raised {message.read_text(encoding='utf-8')[:500]}")
+        raise ReferenceFailure(f"{called} raised {message.read_text(encoding='utf-8')[:500]}")
     last = _end_of(folder / ERRORS).strip().splitlines()[-1:] or ["no message"]
-    raise ReferenceFailure(f"the reference's process ended with {worker.returncode}: {last[0][:500]}")
+    raise ReferenceFailure(f"the process of {called} ended with {worker.returncode}: {last[0][:500]}")
 
 
 def end_worker(worker: subprocess.Popen[bytes], folder: Path) -> None:
@@ -114,12 +119,16 @@ def _end_of(file: Path) -> str:
 
 
 def read_answer(
-    folder: Path, number: int, params: Sequence[TensorParam], shapes: Mapping[str, tuple[int, ...]]
+    folder: Path,
+    number: int,
+    params: Sequence[TensorParam],
+    shapes: Mapping[str, tuple[int, ...]],
+    called: str = "the reference",
 ) -> Answer:
     """Return one case's outputs in the parameters' dtypes. Errors: ReferenceFailure for another shape."""
     answer_file = folder / f"{number}.out.npz"
     if not answer_file.is_file():
-        raise ReferenceFailure("the reference ended its process before it had answered every case")
+        raise ReferenceFailure(f"{called} ended its process before it had answered every case")
     outputs = _read(answer_file)
     exact_file = folder / f"{number}.f64.npz"
     exact = _read(exact_file) if exact_file.is_file() else None
@@ -128,7 +137,7 @@ def read_answer(
         dtype, raw = outputs[param.name]
         want = shapes[param.name]
         if raw.shape != want:
-            raise ReferenceFailure(f"the reference's `{param.name}` has shape {list(raw.shape)}, not {list(want)}")
+            raise ReferenceFailure(f"`{param.name}` of {called} has shape {list(raw.shape)}, not {list(want)}")
         found[param.name] = cast(dtype, param.dtype.name, raw.astype(STORAGE[dtype], copy=False))
     wide = None if exact is None else {name: _float64(dtype, raw) for name, (dtype, raw) in exact.items()}
     return Answer(found, wide)

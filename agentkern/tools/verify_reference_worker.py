@@ -100,30 +100,32 @@ def _is_one_list(value: Any) -> bool:
     return not isinstance(value, Mapping) and not any(isinstance(item, list | tuple) for item in value)
 
 
-def named_outputs(value: Any, names: Sequence[str], lists: Lists = NO_LISTS) -> dict[str, torch.Tensor]:
+def named_outputs(
+    value: Any, names: Sequence[str], lists: Lists = NO_LISTS, called: str = "the reference"
+) -> dict[str, torch.Tensor]:
     """Return the outputs by name from a tensor, a tuple in order, or a dict; each tensor of a list under its own."""
     wanted = list(grouped(dict.fromkeys(names), lists))
     if isinstance(value, torch.Tensor) or (len(wanted) == 1 and wanted[0] in lists and _is_one_list(value)):
         value = (value,)
     if not isinstance(value, Mapping):
         if not isinstance(value, list | tuple):
-            raise TypeError(f"the reference returns `{type(value).__name__}`, not tensors of torch")
+            raise TypeError(f"{called} returns `{type(value).__name__}`, not tensors of torch")
         if len(value) != len(wanted):
-            raise ValueError(f"the reference returns {len(value)} tensors, the kernel has outputs {', '.join(wanted)}")
+            raise ValueError(f"{called} returns {len(value)} tensors, the kernel has outputs {', '.join(wanted)}")
         value = dict(zip(wanted, value, strict=True))
     found: dict[str, Any] = {}
     for name in wanted:
         if name not in value:
-            raise KeyError(f"the reference returns no `{name}`")
+            raise KeyError(f"{called} returns no `{name}`")
         if name not in lists:
             found[name] = value[name]
             continue
         if len(value[name]) != len(lists[name]):
-            raise ValueError(f"the reference's `{name}` has {len(value[name])} tensors, not {len(lists[name])}")
+            raise ValueError(f"`{name}` of {called} has {len(value[name])} tensors, not {len(lists[name])}")
         found |= zip(lists[name], value[name], strict=True)
     for name, tensor in found.items():
         if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"the reference's `{name}` is of `{type(tensor).__name__}`, not a tensor of torch")
+            raise TypeError(f"`{name}` of {called} is of `{type(tensor).__name__}`, not a tensor of torch")
     return found
 
 
@@ -136,11 +138,19 @@ def answer_case(function: Callable[..., Any], request: dict[str, Any], number: i
     lists = request["lists"]
     inputs = grouped(tensors, lists)
     given = {**case["sizes"], **case["scalars"], **grouped(before, lists), **inputs}
-    found = named_outputs(call(function, given, list(inputs)), request["outputs"], lists)
+    found = named_outputs(call(function, given, list(inputs)), request["outputs"], lists, request["called"])
+    refuse_dtypes(found, request["dtypes"])
     if request.get("frozen"):
         refuse_changes(function.__name__, folder / f"{number}.npz", tensors)
     named = {name: from_torch(tensor) for name, tensor in found.items()}
     return {f"{name}:{dtype}": raw for name, (dtype, raw) in named.items()}
+
+
+def refuse_dtypes(found: Mapping[str, torch.Tensor], asked: Mapping[str, str]) -> None:
+    """Hold outputs to the dtypes that are asked of them. Errors: ValueError names one that has another."""
+    for name, dtype in asked.items():
+        if found[name].dtype != TORCH[dtype][0]:
+            raise ValueError(f"`{name}` is returned in {_NAMES.get(found[name].dtype, found[name].dtype)}, not {dtype}")
 
 
 def refuse_changes(function: str, file: Path, tensors: Mapping[str, torch.Tensor]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentkern.evals.admission import LEAST_REJECTED, admit
+from agentkern.evals.admission import LEAST_REJECTED, admit, admit_result
 from agentkern.evals.mutants import mutants
 from agentkern.evals.nulls import null_kernels
 from agentkern.evals.task import default_tasks, read_task, read_tasks
@@ -67,6 +67,19 @@ def test_a_task_whose_answer_ignores_an_input_is_refused(folder: Path):
     file.write_text(text)
     found = admit(read_task(folder))
     assert "the answer does not depend on `b`" in found.problems
+
+
+@pytest.mark.slow
+def test_a_baseline_that_computes_in_less_is_refused_and_one_that_holds_is_recorded(folder: Path):
+    reference = folder / "reference.py"
+    text = reference.read_text()
+    assert admit(read_task(folder)).baselines.keys() == {"torch"}
+    reference.write_text(text.replace("a[:, None] + b[None, :]", "(a.bfloat16()[:, None] + b.bfloat16()).half()"))
+    found = admit(read_task(folder))
+    assert not found.is_admitted
+    assert found.baselines == {}
+    assert [p for p in found.problems if p.startswith("the baseline `torch`: ") and "bound:max_ulp=1" in p]
+    assert "mend its baseline in reference.py" in admit_result([found]).summary
 
 
 @pytest.mark.slow

@@ -23,6 +23,12 @@ def test_every_task_is_admitted_with_at_least_ten_wrong_kernels_rejected():
     assert min(len(row.rejected) for row in RECORD.values()) >= LEAST_REJECTED
 
 
+def test_every_baseline_is_recorded_as_one_that_holds():
+    assert {name: set(row.baselines) for name, row in RECORD.items()} == {
+        task.name: set(task.baselines) for task in EXPRESSIBLE
+    }
+
+
 def test_wrong_kernels_of_every_sort_are_recorded():
     rejected = [wrong.kind for row in RECORD.values() for wrong in row.rejected]
     sorts = ("zeros", "ones", "constant", "stale output", "dropped tail", "off by one", "transposed", "swapped inputs")

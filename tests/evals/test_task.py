@@ -97,6 +97,13 @@ def spoil(folder: Path, old: str, new: str) -> str:
         ("solution.py:mask", "corpus:moe/none:mask", "`solution`: there is no file"),
         ("solution.py:mask", "elsewhere.py:mask", "is neither `corpus:FAMILY/ENTRY:KERNEL` nor `solution.py:KERNEL`"),
         ('kind = "bit_exact"', 'kind = "bit_exact', "task.toml: "),
+        ('torch = "ref', 'cublas = "ref', "`baselines.cublas`: there is no such key; keys are torch"),
+        ("reference.py:baseline", "reference.py:bass", "`reference.py:bass` is no `reference.py:FUNCTION`; it has"),
+        (
+            "reference.py:baseline",
+            "reference.py:local",
+            "`local` takes v, per_gpu, n_tp, per_dp, rank; a baseline takes idx, per_gpu, n_tp, per_dp, rank, in this",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_task_is_named(folder: Path, old: str, new: str, complaint: str):
@@ -159,6 +166,25 @@ def test_a_folder_beside_tasks_is_none_and_half_a_task_hides_no_other(folder: Pa
     assert [(one.name, one.reason.endswith("there is no such file")) for one in suite.unread] == [("half", True)]
     with pytest.raises(TaskError, match=r"half/task.toml: there is no such file"):
         read_tasks(folder.parent)
+
+
+def test_a_baseline_takes_sizes_after_what_it_is_called_with_and_may_be_absent(folder: Path):
+    file, reference = folder / "task.toml", folder / "reference.py"
+    text = reference.read_text()
+    head = "def baseline(idx: torch.Tensor, per_gpu: int, n_tp: int, per_dp: int, rank: int"
+    assert head in text
+    reference.write_text(text.replace(head, f"{head}, K: int"))
+    assert read_task(folder).baselines == {"torch": "reference.py:baseline"}
+    reference.write_text(text.replace(head, f"{head}, H: int"))
+    with pytest.raises(TaskError, match=r"takes idx, per_gpu, n_tp, per_dp, rank, H; a baseline takes idx, .* T, K"):
+        read_task(folder)
+    reference.write_text(text)
+    file.write_text(file.read_text().partition("[baselines]")[0])
+    assert read_task(folder).baselines == {}
+
+
+def test_every_task_that_can_be_solved_has_a_baseline():
+    assert [task.name for task in EXPRESSIBLE if not task.baselines] == []
 
 
 def test_digests_follow_every_file(folder: Path):

@@ -19,8 +19,11 @@ from agentkern.tools.reference_process import ReferenceFailure
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a copy of a task that may be spoiled."""
-    return Path(shutil.copytree(default_tasks() / "outer_add", tmp_path / "outer_add"))
+    """Return a copy of a task that may be spoiled, without its baseline."""
+    copied = Path(shutil.copytree(default_tasks() / "outer_add", tmp_path / "outer_add"))
+    file = copied / "task.toml"
+    file.write_text(file.read_text().partition("[baselines]")[0])
+    return copied
 
 
 def failure(folder: Path, body: str) -> str:
@@ -40,7 +43,7 @@ def failure(folder: Path, body: str) -> str:
         ("a.zero_(); return a[:, None] + b", "changes its argument `a` in place"),
         ("return None", "returns `NoneType`, not tensors of torch"),
         ("return (a[:, None] + b).numpy()", "returns `ndarray`, not tensors of torch"),
-        ("return [3.0]", "the reference's `out` is of `float`, not a tensor of torch"),
+        ("return [3.0]", "`out` of the reference is of `float`, not a tensor of torch"),
         ("return {'o': a}", "the reference returns no `out`"),
         ("return (a[:, None] + b).to(torch.complex64)", "torch.complex64 is no dtype of the language"),
         ("import os; os._exit(0)", "ended its process before it had answered"),

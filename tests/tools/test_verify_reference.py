@@ -237,7 +237,7 @@ def test_a_list_of_outputs_comes_as_a_list_alone_or_beside_others() -> None:
     for value in ([one, two], ([one, two],), {"ys": [one, two]}):
         assert named_outputs(value, ["ys[0]", "ys[1]"], lists) == wanted
     assert named_outputs(([one, two], one), ["ys[0]", "ys[1]", "z"], lists) == {**wanted, "z": one}
-    with pytest.raises(ValueError, match="`ys` has 1 tensors, not 2"):
+    with pytest.raises(ValueError, match="`ys` of the reference has 1 tensors, not 2"):
         named_outputs([one], ["ys[0]", "ys[1]"], lists)
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agentkern.compiler.analysis.promises import Promise
 from agentkern.compiler.driver import CompileRequest
 from agentkern.compiler.frontend import lower_source
+from agentkern.compiler.ir.dims import Dim
 from agentkern.diagnostics import Diagnostic
 from agentkern.evals.candidates.protocol import CandidateUnavailable, Refusal
 from agentkern.evals.candidates.targets import target_of
@@ -22,6 +24,7 @@ from agentkern.runtime.nvrtc_library import NvrtcMissing
 from agentkern.runtime.simulator import SimulatorUnavailableError, host_compiler
 from agentkern.runtime.worker import Worker
 from agentkern.tools.profile import ProfileRequest, profile
+from agentkern.tools.requests import InputValues
 from agentkern.tools.verify_device import DeviceExecutor
 from agentkern.tools.verify_model import (
     BuildsAhead,
@@ -161,6 +164,7 @@ class AgentkernCandidate:
             peers=str(self.task.reference.path) if baseline else None,
             peer=baseline.partition(":")[2] if baseline else None,
             scalars={scalar.name: scalar.value for scalar in self.task.scalars},
+            values=given_values(self.task),
             seconds=TIMING_S,
         )
         found = profile(request)
@@ -181,6 +185,19 @@ class AgentkernCandidate:
         """End the GPU's worker, if there is one."""
         if self._machine.worker is not None:
             self._machine.worker.close()
+
+
+def given_values(task: Task) -> dict[str, InputValues]:
+    """Return what the task's integer inputs hold: indices that a baseline may look up without a mask."""
+    given = {t.name: t.values.promise for t in task.tensors if t.access != "out"}
+    return {name: _values(promise) for name, promise in given.items() if promise is not None}
+
+
+def _values(promise: Promise) -> InputValues:
+    low, high, end = (str(e) if isinstance(e, Dim) else e for e in (promise.low, promise.high, promise.end))
+    return InputValues(
+        low=low, high=high, ignore=promise.ignore, distinct=promise.distinct, ignore_same=promise.ignore_same, end=end
+    )
 
 
 def _refused(diagnostics: tuple[Diagnostic, ...]) -> Refusal:

@@ -27,3 +27,30 @@ def reference(
         update = mean / c1 / (np.sqrt(square / c2) + least)
         moved = p.numpy() * (one - rate * decay) - rate * update
     return torch.from_numpy(moved), torch.from_numpy(mean), torch.from_numpy(square)
+
+
+def baseline(
+    p: torch.Tensor,
+    m: torch.Tensor,
+    v: torch.Tensor,
+    grad: torch.Tensor,
+    correction1: float,
+    correction2: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the new p, m and v in PyTorch's f32."""
+    mean = m * beta1 + grad * single(1 - single(beta1))
+    square = v * beta2 + grad * grad * single(1 - single(beta2))
+    update = mean / correction1 / ((square / correction2).sqrt() + eps)
+    kept = single(1 - single(single(lr) * single(weight_decay)))
+    return p * kept - update * lr, mean, square
+
+
+def single(number: float) -> float:
+    """Round to the 24 bits of f32, on the host and without a tensor."""
+    shifted = number * (2.0**29 + 1)
+    return shifted - (shifted - number)

@@ -10,3 +10,10 @@ def reference(q: torch.Tensor, sf: torch.Tensor) -> torch.Tensor:
     every = np.repeat(np.repeat(sf.numpy(), 128, axis=0)[:rows], 128, axis=1)[:, :columns]
     with np.errstate(all="ignore"):
         return torch.from_numpy(q.float().numpy() * every).to(torch.bfloat16)
+
+
+def baseline(q: torch.Tensor, sf: torch.Tensor) -> torch.Tensor:
+    """Return the same in PyTorch's f32."""
+    rows, columns = q.shape
+    every = sf.repeat_interleave(128, dim=1)[:, :columns].repeat_interleave(128, dim=0)[:rows]
+    return (q.float() * every).to(torch.bfloat16)

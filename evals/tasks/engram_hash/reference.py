@@ -21,3 +21,12 @@ def reference(ids: torch.Tensor, mult: torch.Tensor, vocab: torch.Tensor, offset
 def wrapped(number: int) -> int:
     """Return the signed number of the lowest 64 bits."""
     return (number + 2**63) % 2**64 - 2**63
+
+
+def baseline(ids: torch.Tensor, mult: torch.Tensor, vocab: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
+    """Return the table rows in PyTorch's 64-bit integers, which wrap."""
+    first, second, third = (ids.long() * mult[:, None, :]).unbind(dim=2)
+    two = first ^ second
+    hashes = torch.stack((two, two ^ third), dim=2)
+    places = hashes[:, :, :, None].remainder(vocab.long()[:, None])
+    return (places.flatten(2) + offset[:, None]).int()

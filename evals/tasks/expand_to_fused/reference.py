@@ -12,3 +12,15 @@ def reference(x: torch.Tensor, position: torch.Tensor, expert: torch.Tensor, out
             if place != -1:
                 found[place] = x[token]
     return found
+
+
+def baseline(x: torch.Tensor, position: torch.Tensor, expert: torch.Tensor) -> torch.Tensor:
+    """Return the rows that are written, by the token of each; those that are not hold 0."""
+    rows, tokens = len(expert), torch.arange(len(x), dtype=torch.int32, device=x.device)
+    if not len(x):
+        return x.new_zeros(rows, x.shape[1])
+    # what has no place goes to one row more, which is cut off
+    source = torch.full((rows + 1,), -1, dtype=torch.int32, device=x.device)
+    place = torch.where(position < 0, rows, position).flatten().long()
+    source = source.scatter(0, place, tokens.repeat_interleave(position.shape[1]))[:rows]
+    return torch.where(source[:, None] < 0, 0.0, x[source.clamp(min=0)])

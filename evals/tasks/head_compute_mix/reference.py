@@ -11,3 +11,8 @@ def reference(x: torch.Tensor, scale: torch.Tensor, base: torch.Tensor, eps: flo
 def reference_f64(x: torch.Tensor, scale: torch.Tensor, base: torch.Tensor, eps: float) -> torch.Tensor:
     """Return the same before the rounding."""
     return torch.sigmoid(x.double() * scale.double() + base.double()) + float(torch.tensor(eps))
+
+
+def baseline(x: torch.Tensor, scale: torch.Tensor, base: torch.Tensor, eps: float) -> torch.Tensor:
+    """Return the weights in PyTorch's f32."""
+    return torch.sigmoid(x * scale + base) + eps

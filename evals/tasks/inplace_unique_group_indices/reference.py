@@ -14,3 +14,10 @@ def reference(idx: torch.Tensor, per_group: int) -> torch.Tensor:
                     found[row, slot] = -1
                 seen.add(v // per_group)
     return found
+
+
+def baseline(idx: torch.Tensor, per_group: int) -> torch.Tensor:
+    """Return the same by comparing each index's group with those before it."""
+    group = idx // per_group
+    earlier = (group[:, :, None] == group[:, None, :]).tril(diagonal=-1).any(dim=2)
+    return torch.where(earlier & (idx >= 0), -1, idx)

@@ -15,3 +15,10 @@ def local(v: int, per_gpu: int, n_tp: int, per_dp: int, rank: int) -> int:
         return -1
     u = v - rank * per_gpu
     return u - u // per_dp * (per_dp - per_gpu)
+
+
+def baseline(idx: torch.Tensor, per_gpu: int, n_tp: int, per_dp: int, rank: int) -> torch.Tensor:
+    """Return the local numbers in PyTorch's integers."""
+    u = idx - rank * per_gpu
+    is_other = (idx < 0) | (idx // per_gpu % n_tp != rank)
+    return torch.where(is_other, -1, u - u // per_dp * (per_dp - per_gpu))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 
 def reference(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -18,3 +19,8 @@ def reference(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             best[:, :, i, j] = window.max(axis=2)
             place[:, :, i, j] = (2 * i - 1 + first // 3) * width + 2 * j - 1 + first % 3
     return torch.from_numpy(best).half(), torch.from_numpy(place)
+
+
+def baseline(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the same by the library's own function."""
+    return functional.max_pool2d(x, 3, stride=2, padding=1, return_indices=True)

@@ -30,3 +30,12 @@ def fused(a: np.ndarray, b: np.float32, c: np.ndarray) -> np.ndarray:
     is_even = total.view(np.int64) % 2 == 0
     moved = is_even & (lost != 0) & np.isfinite(lost)
     return np.where(moved, np.nextafter(total, np.where(lost > 0, np.inf, -np.inf)), total).astype(np.float32)
+
+
+def baseline(x: torch.Tensor, position: torch.Tensor, weight: torch.Tensor, x_scale: torch.Tensor) -> torch.Tensor:
+    """Return the weighted sum in PyTorch's f32, whose order and fusion are the library's."""
+    if not len(x):
+        return x.new_zeros(len(position), x.shape[1])
+    place = position.clamp(min=0)
+    terms = x[place].float() * (weight * x_scale[place])[:, :, None]
+    return torch.where(position[:, :, None] < 0, 0.0, terms).sum(dim=1).to(x.dtype)

@@ -12,3 +12,10 @@ def reference(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Te
     with np.errstate(all="ignore"):
         turned = np.concatenate((first * c - second * s, second * c + first * s), axis=-1)
     return torch.from_numpy(turned).to(x.dtype)
+
+
+def baseline(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Return the rotation in PyTorch's f32."""
+    first, second = x.float().chunk(2, dim=3)
+    c, s = cos[:, None], sin[:, None]
+    return torch.cat((first * c - second * s, second * c + first * s), dim=3).to(x.dtype)

@@ -17,3 +17,17 @@ def reference_f64(a: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
     for axis in (1, 2, 1):
         y = y / (y.sum(dim=axis, keepdim=True) + EPS)
     return torch.autograd.grad(y, given, dy.double())[0]
+
+
+def baseline(a: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    """Return the gradient in PyTorch's f32, by the steps of the definition."""
+    start = y = torch.softmax(a, dim=2)
+    steps: list[tuple[int, torch.Tensor, torch.Tensor]] = []
+    for axis in (1, 2, 1):
+        divisor = y.sum(dim=axis, keepdim=True) + EPS
+        y = y / divisor
+        steps.append((axis, y, divisor))
+    d = dy
+    for axis, y, divisor in reversed(steps):
+        d = (d - (d * y).sum(dim=axis, keepdim=True)) / divisor
+    return start * (d - (d * start).sum(dim=2, keepdim=True))

@@ -14,3 +14,9 @@ def reference_f64(x: torch.Tensor, alpha: float, limit: float) -> torch.Tensor:
     pairs = x.double().reshape(len(x), x.shape[1] // 2, 2)
     gate, up = pairs[:, :, 0].clamp(max=limit), pairs[:, :, 1].clamp(-limit, limit)
     return gate / (1 + (-alpha * gate).exp()) * (up + 1)
+
+
+def baseline(x: torch.Tensor, alpha: float, limit: float) -> torch.Tensor:
+    """Return the gate in PyTorch's f32."""
+    gate, up = x[:, 0::2].float().clamp(max=limit), x[:, 1::2].float().clamp(-limit, limit)
+    return (gate * torch.sigmoid(alpha * gate) * (up + 1)).to(x.dtype)

@@ -62,3 +62,16 @@ def check(
 def repeated(order: np.ndarray) -> np.ndarray:
     """Mark indices that stand earlier in their row."""
     return np.stack([(order[:, :k] == order[:, k : k + 1]).any(axis=1) for k in range(order.shape[1])], axis=1)
+
+
+def baseline(
+    logits: torch.Tensor, bias: torch.Tensor, scale: float, K: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the same by the library's top-k in f32."""
+    score = torch.sigmoid(logits)
+    ranking = (score + bias).unflatten(1, (8, logits.shape[1] // 8))
+    best = ranking.topk(2, dim=2).values.sum(dim=2).topk(KEPT, dim=1).indices
+    is_left = torch.ones(len(logits), 8, dtype=torch.bool, device=logits.device).scatter(1, best, False)
+    index = ranking.masked_fill(is_left[:, :, None], -torch.inf).flatten(1).topk(K, dim=1).indices
+    chosen = score.gather(1, index)
+    return index, chosen / (1e-20 + chosen.sum(dim=1, keepdim=True)) * scale
