@@ -1,14 +1,16 @@
 """Intervals of rates over tasks: samples of one task are alike, so tasks are drawn anew, not samples. Pure, seeded.
 
-Where every task is 0, or every task is 1, drawing tasks anew says nothing: then the interval is the exact one of so
-many tasks that all ended alike.
+Where all tasks have one value, as a single task has, drawing tasks anew says nothing. A share then has the interval of
+so many tasks that each ended one way or the other: exact at 0 and 1, Wilson's between. What is no share has none.
 
 Sources: Field and Welsh 2007, Bootstrapping clustered data (the randomised cluster bootstrap), percentile intervals;
-Clopper and Pearson 1934, The use of confidence or fiducial limits, for the ends.
+Clopper and Pearson 1934, The use of confidence or fiducial limits, for the ends; Wilson 1927, Probable inference, the
+law of succession, and statistical inference.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,11 +20,17 @@ ROUNDS = 2000
 """Draws: the ends of a 95% interval then move by less than half a point from seed to seed at 40 tasks."""
 LEVEL = 0.95
 _KEY = 0x5EED
+_ALIKE = 1e-12
+_Z = 1.959964
+"""The normal deviate of LEVEL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A rate with its 95% interval; None where there is nothing to measure. `n`: what it is a rate of."""
+    """A rate with its 95% interval; None where there is nothing to measure, or to tell how far it moves.
+
+    `n`: what it is a rate of.
+    """
 
     value: float | None
     low: float | None
@@ -54,8 +62,20 @@ def ratio_over_tasks(
     means = np.sort(part[drawn].sum(axis=1) / whole[drawn].sum(axis=1))
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     value = float(part.sum() / whole.sum())
-    if is_share and value in (0.0, 1.0):
-        far = ((1 - LEVEL) / 2) ** (1 / count)
-        low, high = (0.0, 1.0 - far) if value == 0.0 else (far, 1.0)
+    if np.ptp(part / whole) < _ALIKE:
+        if not is_share:
+            return Estimate(value, None, None, count, round(float(whole.sum())))
+        low, high = _alike(value, count)
     # rounding of sums in another order must not put the value outside its own interval
     return Estimate(value, min(float(low), value), max(float(high), value), count, round(float(whole.sum())))
+
+
+def _alike(value: float, count: int) -> tuple[float, float]:
+    """Return the interval of a share that is the same in all of `count` tasks."""
+    far = ((1 - LEVEL) / 2) ** (1 / count)
+    if value in (0.0, 1.0):
+        return (0.0, 1.0 - far) if value == 0.0 else (far, 1.0)
+    square = _Z * _Z / count
+    middle = (value + square / 2) / (1 + square)
+    half = _Z * math.sqrt(value * (1 - value) / count + square / (4 * count)) / (1 + square)
+    return middle - half, middle + half

@@ -17,8 +17,6 @@ from agentkern.evals.records import CORRECT, Sample, Submission
 CALL_LIMITS = (0, 3, 5, 10, 20)
 FAST = (0.8, 1.0, 1.5)
 KS = (1, 3, 5)
-TOKEN_POINTS = 20
-
 
 Curve = Callable[["Tasks", float], Estimate]
 
@@ -182,11 +180,24 @@ def median_to_first_correct(tasks: Tasks, unit: Callable[[Submission], float]) -
     return found[middle] if len(found) % 2 else (found[middle - 1] + found[middle]) / 2
 
 
-def token_budgets(tasks: Iterable[Tasks], most: float | None = None) -> tuple[float, ...]:
-    """Return the points of a curve over tokens: even steps up to `most`, by default to what the longest sample used."""
-    used = [float(sample.usage.total) for some in tasks for sample in some.all]
-    end = most or max(used, default=0.0) or 1.0
-    return tuple(end * k / TOKEN_POINTS for k in range(TOKEN_POINTS + 1))
+def most_tokens(tasks: Iterable[Tasks]) -> float:
+    """Return the tokens of the longest sample, at least 1: the budget up to which areas are taken."""
+    return max((float(sample.usage.total) for some in tasks for sample in some.all), default=0.0) or 1.0
+
+
+def rises(tasks: Tasks, unit: Callable[[Submission], float]) -> tuple[tuple[float, float], ...]:
+    """Return where a curve of success rises, and to what share: the calls or tokens after which a sample is right."""
+    weights: dict[float, float] = defaultdict(float)
+    for some in tasks.samples.values():
+        for sample in some:
+            first = first_correct(sample)
+            if first is not None:
+                weights[float(unit(first))] += 1.0 / len(some) / len(tasks.samples)
+    share, found = 0.0, list[tuple[float, float]]()
+    for x in sorted(weights):
+        share = min(1.0, share + weights[x])
+        found.append((x, share))
+    return tuple(found)
 
 
 def refused_rate(tasks: Tasks, seed: int = 0) -> Estimate:

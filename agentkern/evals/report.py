@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,15 @@ from markupsafe import Markup
 from agentkern.evals import metrics, report_numbers
 from agentkern.evals.bootstrap import Estimate
 from agentkern.evals.ledger import read_run, read_transcript
-from agentkern.evals.records import Language, Sample
+from agentkern.evals.records import Language, Sample, Submission
 from agentkern.evals.report_numbers import Column, Group
-from agentkern.evals.report_svg import N_COLOURS, Series, interval_bar, line_chart, short
+from agentkern.evals.report_svg import Series, interval_bar, line_chart, look, short
 from agentkern.evals.report_text import Message, cut, highlighted, messages, visible
 
 MOST_TRANSCRIPTS = 12_000_000
 """Characters of transcripts on a page; those beyond stay in the run's folder, and the page says so."""
 MOST_FIELD = 8_000
 """Characters of any one field."""
-_CALL_POINTS = 40
 _FAST_POINTS = tuple(k / 20 for k in range(61))
 
 
@@ -30,7 +29,7 @@ def report_page(folders: Sequence[Path]) -> str:
     runs = [read_run(folder) for folder in folders]
     groups = report_numbers.groups_of(runs)
     where = {id(run): folder for run, folder in zip(runs, folders, strict=True)}
-    budget = metrics.token_budgets([group.able for group in groups])[-1]
+    budget = metrics.most_tokens(group.able for group in groups)
     environment = Environment(
         loader=PackageLoader("agentkern.evals"),
         autoescape=True,
@@ -39,12 +38,12 @@ def report_page(folders: Sequence[Path]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"rate": rate, "number": number, "short": short}
+    environment.filters |= {"rate": rate, "interval": interval, "number": number, "short": short}
     page = environment.get_template("report.html.j2").render(
         runs=runs,
         groups=groups,
         tables=_tables(groups),
-        charts=_charts(groups),
+        charts=_charts(groups, budget),
         spent=[(group, report_numbers.spent(group, budget)) for group in groups],
         budget=budget,
         endings=[(group, report_numbers.endings(group)) for group in groups],
@@ -52,7 +51,7 @@ def report_page(folders: Sequence[Path]) -> str:
         codes=report_numbers.codes(groups),
         blocked=report_numbers.blocked_tasks(run.header for run in runs),
         details=_details(groups, where),
-        colour=lambda group: group.number % N_COLOURS,
+        look=look,
         interval_bar=interval_bar,
     )
     return visible(page)
@@ -63,6 +62,15 @@ def rate(found: Estimate, *, percent: bool = True) -> str:
     if found.value is None:
         return "–"
     return f"{100 * found.value:.1f}%" if percent else f"{found.value:.2f}×"
+
+
+def interval(found: Estimate, *, percent: bool = True) -> str:
+    """Return an interval as it is printed."""
+    if found.low is None or found.high is None:
+        return "no interval"
+    if percent:
+        return f"{100 * found.low:.1f}–{100 * found.high:.1f}"
+    return f"{found.low:.2f}–{found.high:.2f}"
 
 
 def number(value: float | None) -> str:
@@ -93,23 +101,12 @@ def _tables(groups: Sequence[Group]) -> list[Table]:
     ]
 
 
-def _charts(groups: Sequence[Group]) -> list[tuple[str, Markup]]:
-    most = _most_calls(groups)
-    limits = range(0, most + 1, max(1, most // _CALL_POINTS))
-    budgets = metrics.token_budgets([group.able for group in groups])
+def _charts(groups: Sequence[Group], budget: float) -> list[tuple[str, Markup]]:
+    calls = [_steps(group, lambda s: s.at_call, _most_calls(groups)) for group in groups]
+    tokens = [_steps(group, lambda s: s.tokens, budget) for group in groups]
     found = [
-        (
-            "Right within so many tool calls",
-            line_chart(
-                [_series(g, limits, metrics.success_within_calls) for g in groups], "tool calls", "right", steps=True
-            ),
-        ),
-        (
-            "Right within so many tokens",
-            line_chart(
-                [_series(g, budgets, metrics.success_within_tokens) for g in groups], "tokens", "right", steps=True
-            ),
-        ),
+        ("Right within so many tool calls", line_chart(calls, "tool calls", "right", steps=True)),
+        ("Right within so many tokens", line_chart(tokens, "tokens", "right", steps=True, log=True)),
     ]
     if any(metrics.is_timed(group.able) for group in groups):
         fast = [_series(g, _FAST_POINTS, metrics.fast_p) for g in groups if metrics.is_timed(g.able)]
@@ -117,8 +114,15 @@ def _charts(groups: Sequence[Group]) -> list[tuple[str, Markup]]:
     return found
 
 
-def _most_calls(groups: Sequence[Group]) -> int:
-    return max((s.at_call for g in groups for sample in g.samples for s in sample.submissions), default=0)
+def _most_calls(groups: Sequence[Group]) -> float:
+    return float(max((s.at_call for g in groups for sample in g.samples for s in sample.submissions), default=0))
+
+
+def _steps(group: Group, unit: Callable[[Submission], float], end: float) -> Series:
+    """Return a curve that rises where samples became right, and holds its last share to the end."""
+    rises = metrics.rises(group.able, unit)
+    last = rises[-1][1] if rises else 0.0
+    return Series(group.name, group.number, ((0.0, 0.0), *rises, (max(end, rises[-1][0] if rises else 0.0), last)))
 
 
 def _series(group: Group, points: Sequence[float], value: metrics.Curve) -> Series:

@@ -12,6 +12,7 @@ from agentkern.evals.bootstrap import Estimate
 from agentkern.evals.ledger import Read
 from agentkern.evals.metrics import Recovery, Tasks
 from agentkern.evals.records import RunHeader, Sample
+from agentkern.tools.explain import find_page
 
 MOST_CODES = 40
 MOST_NAME = 100
@@ -167,16 +168,20 @@ def families(groups: Sequence[Group]) -> tuple[FamilyRow, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CodeRow:
-    """One diagnostic, over all groups."""
+    """One diagnostic, over all groups. `title`: of its page, empty for a code that this version has not."""
 
     recovery: Recovery
-    message: str
+    title: str
 
 
 def codes(groups: Sequence[Group]) -> tuple[CodeRow, ...]:
     """Return what happened after each diagnostic, the most frequent first."""
     found = metrics.recoveries(sample for group in groups for sample in group.samples)
-    return tuple(CodeRow(row, CODES[row.code].message if row.code in CODES else "") for row in found[:MOST_CODES])
+    return tuple(CodeRow(row, _title(row.code)) for row in found[:MOST_CODES])
+
+
+def _title(code: str) -> str:
+    return find_page(code).title.removeprefix(f"{code}: ") if code in CODES else ""
 
 
 def blocked_tasks(headers: Iterable[RunHeader]) -> dict[str, str]:

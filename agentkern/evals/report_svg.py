@@ -13,6 +13,9 @@ from agentkern.evals.bootstrap import Estimate
 WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 40
 N_COLOURS = 8
+DASHES = ("none", "6 3", "2 2", "8 3 2 3")
+"""Of the first groups, one a colour, of the next ones in the same colours, and so on."""
+MOST_TICKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,31 +27,59 @@ class Series:
     points: tuple[tuple[float, float], ...]
 
 
-def line_chart(series: Sequence[Series], x_label: str, y_label: str, *, steps: bool = False) -> Markup:
-    """Return curves of shares between 0 and 1. steps: a value holds until the next point."""
-    most = max((x for one in series for x, _ in one.points), default=1.0) or 1.0
-    parts = [*_grid(most), *(_curve(one, most, steps=steps) for one in series), *_labels(x_label, y_label)]
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The horizontal axis from `least` to `most`. is_log: by powers of ten; what is below `least` stands at it."""
+
+    least: float
+    most: float
+    is_log: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where a value stands, in the chart's units."""
+        if self.is_log:
+            share = math.log10(max(value, self.least) / self.least) / math.log10(self.most / self.least)
+        else:
+            share = (value - self.least) / (self.most - self.least)
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * share, 1)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Return round numbers on the axis."""
+        return log_ticks(self.least, self.most) if self.is_log else ticks(self.most)
+
+
+def look(number: int) -> str:
+    """Return the classes of a group's colour, and beyond the last colour of its pattern."""
+    return f"s{number % N_COLOURS} p{number // N_COLOURS % len(DASHES)}"
+
+
+def line_chart(
+    series: Sequence[Series], x_label: str, y_label: str, *, steps: bool = False, log: bool = False
+) -> Markup:
+    """Return curves of shares between 0 and 1. steps: a value holds until the next point. log: by powers of ten."""
+    values = [x for one in series for x, _ in one.points]
+    most = max(values, default=1.0) or 1.0
+    positive = min((x for x in values if x > 0), default=most)
+    axis = Axis(min(10.0 ** math.floor(math.log10(positive)), most / 10), most, is_log=True) if log else Axis(0.0, most)
+    parts = [*_grid(axis), *(_curve(one, axis, steps=steps) for one in series), *_labels(x_label, y_label)]
     opening = Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{} against {}">')
     return Markup("").join([opening.format(WIDTH, HEIGHT, y_label, x_label), *parts, Markup("</svg>")])
-
-
-def _x(value: float, most: float) -> float:
-    return round(LEFT + (WIDTH - LEFT - RIGHT) * value / most, 1)
 
 
 def _y(share: float) -> float:
     return round(TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - share), 1)
 
 
-def _grid(most: float) -> list[Markup]:
+def _grid(axis: Axis) -> list[Markup]:
     line = Markup('<line class="grid" x1="{}" y1="{}" x2="{}" y2="{}"/>')
     tick = Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>')
     found: list[Markup] = []
     for k in range(5):
         y = _y(k / 4)
         found += [line.format(LEFT, y, WIDTH - RIGHT, y), tick.format(LEFT - 6, y + 4, "end", f"{25 * k}%")]
-    for value in ticks(most):
-        found.append(tick.format(_x(value, most), HEIGHT - BOTTOM + 16, "middle", short(value)))
+    for value in axis.ticks:
+        found.append(tick.format(axis.place(value), HEIGHT - BOTTOM + 16, "middle", short(value)))
     return found
 
 
@@ -59,23 +90,33 @@ def ticks(most: float) -> tuple[float, ...]:
     return tuple(k * step for k in range(int(most / step + 1e-9) + 1))
 
 
+def log_ticks(least: float, most: float) -> tuple[float, ...]:
+    """Return 1, 2 and 5 times each power of ten from `least` to `most`, or as few of them as have room."""
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        found = tuple(f * 10.0**power for power in powers for f in factors if least <= f * 10.0**power <= most)
+        if len(found) <= MOST_TICKS:
+            return found
+    return found[:: -(-len(found) // MOST_TICKS)]
+
+
 def short(value: float) -> str:
     """Return a number in few characters: 1500000 is 1.5M."""
     for unit, name in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:.3g}{name}"
+        if abs(value) >= unit * 0.9995:  # rounded to three digits it is the unit
+            return f"{value / unit:.3g}{name}" if abs(value) < 999.5 * unit else f"{value / unit:.0f}{name}"
     return f"{value:.3g}"
 
 
-def _curve(one: Series, most: float, *, steps: bool) -> Markup:
+def _curve(one: Series, axis: Axis, *, steps: bool) -> Markup:
     path: list[str] = []
     for number, (x, share) in enumerate(one.points):
         if steps and number:
-            path.append(f"H{_x(x, most)}")
+            path.append(f"H{axis.place(x)}")
             path.append(f"V{_y(share)}")
         else:
-            path.append(f"{'L' if number else 'M'}{_x(x, most)},{_y(share)}")
-    dashes = ("none", "6 3", "2 2", "8 3 2 3")[one.number // N_COLOURS % 4]
+            path.append(f"{'L' if number else 'M'}{axis.place(x)},{_y(share)}")
+    dashes = DASHES[one.number // N_COLOURS % len(DASHES)]
     text = '<path class="curve s{}" d="{}" stroke-dasharray="{}"><title>{}</title></path>'
     return Markup(text).format(one.number % N_COLOURS, " ".join(path), dashes, one.name)
 
@@ -94,7 +135,8 @@ def interval_bar(found: Estimate, number: int) -> Markup:
     text = (
         '<svg class="interval" viewBox="-3 0 110 14" aria-hidden="true">'
         '<line class="grid" x1="2" y1="7" x2="102" y2="7"/>'
-        '<line class="whisker s{}" x1="{}" y1="7" x2="{}" y2="7"/><circle class="dot s{}" cx="{}" cy="7" r="4"/></svg>'
+        '<line class="whisker {0}" x1="{1}" y1="7" x2="{3}" y2="7"/>'
+        '<circle class="dot {0}" cx="{2}" cy="7" r="4"/></svg>'
     )
     low, value, high = (round(2 + 100 * x, 1) for x in (found.low, found.value, found.high))
-    return Markup(text).format(number % N_COLOURS, low, high, number % N_COLOURS, value)
+    return Markup(text).format(look(number), low, value, high)

@@ -85,7 +85,7 @@ def test_rates_lie_between_0_and_1_within_their_intervals(samples: list[Sample],
 def test_curves_rise_and_end_no_lower_than_success(samples: list[Sample]):
     tasks = tasks_of(samples)
     calls = [metrics.success_within_calls(tasks, limit).value or 0.0 for limit in range(60)]
-    tokens = [metrics.success_within_tokens(tasks, budget).value or 0.0 for budget in metrics.token_budgets([tasks])]
+    tokens = [metrics.success_within_tokens(tasks, x).value or 0.0 for x in (0, 50, 100, metrics.most_tokens([tasks]))]
     for curve in (calls, tokens):
         assert all(a <= b for a, b in itertools.pairwise(curve))
     assert calls[-1] >= (metrics.success_at_1(tasks).value or 0.0)
@@ -145,7 +145,7 @@ def test_nothing_to_measure_is_none_and_all_blocked_is_0():
     assert metrics.at_k(blocked, 1, pass_at_k).value is None
     assert metrics.fast_p(blocked, 1.0).value is None
     assert metrics.median_to_first_correct(empty, lambda s: s.tokens) is None
-    assert metrics.token_budgets([empty])[-1] == 1.0
+    assert metrics.most_tokens([empty]) == 1.0
     assert metrics.recoveries([]) == ()
 
 
@@ -219,7 +219,8 @@ def test_intervals_are_the_same_for_the_same_seed_and_hold_the_mean(values: list
     found = mean_over_tasks(values, seed=seed, is_share=False)
     assert found == mean_over_tasks(values, seed=seed, is_share=False)
     assert found.value == pytest.approx(sum(values) / len(values))
-    assert min(values) - 1e-12 <= found.low <= found.value <= found.high <= max(values) + 1e-12
+    assert (found.low is None) == (found.high is None) == (max(values) - min(values) < 1e-12)
+    assert found.low is None or min(values) - 1e-12 <= found.low <= found.value <= found.high <= max(values) + 1e-12
 
 
 def test_tasks_that_all_ended_alike_leave_room_for_the_next():
@@ -227,6 +228,27 @@ def test_tasks_that_all_ended_alike_leave_room_for_the_next():
     assert (nothing.value, nothing.low, nothing.high) == (0.0, 0.0, pytest.approx(0.0925, abs=1e-3))
     assert (all_right.value, all_right.low, all_right.high) == (1.0, pytest.approx(0.9075, abs=1e-3), 1.0)
     assert one.high == pytest.approx(0.975)
+
+
+@pytest.mark.parametrize(("count", "low", "high"), [(1, 0.13, 0.99), (10, 0.49, 0.94), (1000, 0.774, 0.824)])
+def test_tasks_of_one_value_between_have_the_interval_of_so_many_tasks(count: int, low: float, high: float):
+    found = ratio_over_tasks([4.0] * count, [5.0] * count)
+    assert (found.value, found.low, found.high) == (0.8, pytest.approx(low, abs=0.006), pytest.approx(high, abs=0.006))
+    assert mean_over_tasks([2.0] * count, is_share=False).low is None
+
+
+def test_a_curve_rises_where_samples_became_right():
+    some = [
+        sample(task="a", submissions=(submission(tokens=6210),)),
+        sample(task="b", epoch=1, submissions=(submission(tokens=21500),)),
+        sample("wrong", task="b", epoch=2),
+        sample(task="c", submissions=(submission("wrong", tokens=3), submission(number=2, tokens=1360))),
+    ]
+    tasks = tasks_of(some)
+    found = metrics.rises(tasks, lambda s: s.tokens)
+    assert [x for x, _ in found] == [1360, 6210, 21500]
+    for x, share in found:
+        assert share == pytest.approx(metrics.success_within_tokens(tasks, x).value)
 
 
 def test_an_interval_of_coins_is_as_wide_as_the_binomial():
@@ -240,7 +262,11 @@ def test_clusters_widen_an_interval():
         [sample(v, task=f"t{t}", epoch=e) for t, v in enumerate(["bit_exact", "wrong"] * 4) for e in range(10)]
     )
     mixed = tasks_of(
-        [sample("bit_exact" if (t + e) % 2 else "wrong", task=f"t{t}", epoch=e) for t in range(8) for e in range(10)]
+        [
+            sample("bit_exact" if e < 4 + t % 2 * 2 else "wrong", task=f"t{t}", epoch=e)
+            for t in range(8)
+            for e in range(10)
+        ]
     )
     one, other = metrics.success_at_1(alike), metrics.success_at_1(mixed)
     assert one.value == other.value == 0.5

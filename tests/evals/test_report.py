@@ -17,9 +17,10 @@ from agentkern.evals.ledger import Ledger, read_run, start_run
 from agentkern.evals.metrics import success_at_1, tasks_of
 from agentkern.evals.records import Timing
 from agentkern.evals.report import rate, report_page
-from agentkern.evals.report_svg import Series, interval_bar, line_chart, short, ticks
+from agentkern.evals.report_svg import Series, interval_bar, line_chart, log_ticks, look, short, ticks
 from agentkern.evals.report_text import MOST_MESSAGE, MOST_SOURCE, highlighted, messages, visible
 from agentkern.tools.commands.eval import command
+from agentkern.tools.explain import find_page
 from tests.evals.runs import call, header, judgement, sample, submission
 
 HOSTILE = "</code></pre><script>alert(1)</script>\x00\x1b[31m\u202egnp.x\" onload='x' {{ 7 * 7 }} &amp;"
@@ -192,11 +193,40 @@ def test_charts_are_made_of_what_they_are_given():
     assert page.open == []
     assert "<a>" in page.words
     assert 'class="curve s1"' in chart
+    assert 'stroke-dasharray="6 3"' in chart
     assert "H408.0 V10.0" in chart
     assert line_chart([], "x", "y")
     assert 'cx="52.0"' in interval_bar(Estimate(0.5, 0.25, 0.75, 4, 4), 0)
     assert interval_bar(Estimate(None, None, None, 0, 0), 0) == ""
-    assert [short(x) for x in (0, 12, 1500, 2_345_678)] == ["0", "12", "1.5k", "2.35M"]
+    numbers = (0, 12, 1500, 2_345_678, 999.9, 999_999, 1_234_567_890)
+    assert [short(x) for x in numbers] == ["0", "12", "1.5k", "2.35M", "1k", "1M", "1235M"]
+
+
+def test_a_chart_by_powers_of_ten_puts_each_value_at_its_place():
+    chart = line_chart([Series("a", 0, ((0.0, 0.0), (100.0, 0.5), (10000.0, 1.0)))], "tokens", "right", log=True)
+    assert 'd="M56.0,210.0 L56.0,110.0 L408.0,10.0"' in chart
+    assert line_chart([Series("a", 0, ((0.0, 0.0), (0.0, 1.0)))], "tokens", "right", log=True)
+    assert line_chart([], "tokens", "right", log=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1e-3, 1e9), st.floats(10, 1e9))
+def test_log_ticks_are_few_and_within(least: float, factor: float):
+    found = log_ticks(least, least * factor)
+    assert 1 <= len(found) <= 8
+    assert least <= found[0] <= found[-1] <= least * factor
+
+
+def test_groups_of_one_colour_look_apart():
+    assert len({look(number) for number in range(32)}) == 32
+
+
+def test_no_template_braces_and_no_other_counts_stand_on_a_page(ledger: Ledger):
+    fill(ledger)
+    text = " ".join(Page(report_page([ledger.folder])).words)
+    assert find_page("AK101").title.removeprefix("AK101: ") in text
+    assert "{" not in text.split("After each diagnostic")[1].split("Every sample")[0]
+    assert "1, digest suite, and 1 blocked" in text
 
 
 def test_the_rate_of_a_group_is_the_rate_of_its_samples(ledger: Ledger):
