@@ -33,7 +33,8 @@ _WORDS = {"created": "new", "changed": "changed", "removed": "removed", "left": 
 def command(*, client: str, project: Path, yes: bool, dry_run: bool, undo: bool, portable: bool, as_json: bool) -> None:
     """Give a client the MCP entry and the skills, in a project's folder; the diff is shown first.
 
-    What is there is added to, never replaced, and `--undo` brings it back.
+    Settings are added to, never replaced; a skill that you edited is kept beside the new one, as SKILL.md.bak. `--undo`
+    brings back what was there; of settings that you changed since it takes out our entry only.
     """
     request = InstallRequest(client=client, project=project, portable=portable, undo=undo)
     result = install(request, _decision(yes=yes, dry_run=dry_run, as_json=as_json))

@@ -10,7 +10,7 @@ from agentkern.diagnostics import Span, error
 from agentkern.tools.install.clients import CLIENTS, Client
 from agentkern.tools.install.entry import ConfigError
 from agentkern.tools.install.files import difference, missing_folders, read_or_none, write_atomically
-from agentkern.tools.install.plan import Change, PlanError, foreign_name, has_entry, plan_install, plan_undo
+from agentkern.tools.install.plan import Change, PlanError, Undo, foreign_name, has_entry, plan_install, plan_undo
 from agentkern.tools.install.record import FILE, FOLDER, Installed, read_record, write_record, written
 from agentkern.tools.results import Record, Result, diagnostic_record
 
@@ -83,7 +83,7 @@ def _record(project: Path) -> Installed:
 def _install(
     client: Client, project: Path, record: Installed, changes: tuple[Change, ...], decide: Decide
 ) -> InstallResult:
-    needed = tuple(change.name for change in changes if change.after is not None)
+    needed = tuple(change.name for change in changes if change.after is not None and not change.is_kept)
     shown = tuple(_shown(change) for change in changes if change.before != change.after)
     if not shown:
         if record.clients.get(client.name) != needed:
@@ -98,7 +98,7 @@ def _install(
     files = {
         change.name: written(change.before, change.after, record.files.get(change.name))
         for change in to_write
-        if change.after is not None
+        if change.after is not None and not change.is_kept
     }
     ours = dict.fromkeys((*record.folders, *(folder.relative_to(project).as_posix() for folder in sorted(folders))))
     clients = {**record.clients, client.name: needed}
@@ -110,26 +110,29 @@ def _install(
         _without_empty(project, tuple(ours))
         write_record(project, record)
         raise
-    dropped = {change.name for change in to_write if change.name not in needed}
+    dropped = {change.name for change in to_write if change.name not in needed and not change.is_kept}
     if dropped:
         remaining = {name: row for name, row in kept.items() if name not in dropped}
         write_record(project, Installed(clients=clients, files=remaining, folders=tuple(ours)))
-    summary = f"{client.title} has the skills and the server; {client.next_step}"
+    kept_beside = ", ".join(f"`{change.name}`" for change in to_write if change.is_kept)
+    beside = f"; what was written in their place is kept in {kept_beside}" if kept_beside else ""
+    summary = f"{client.title} has the skills and the server{beside}; {client.next_step}"
     return _result(client, project, "installed", shown, summary)
 
 
 def _undo(client: Client, project: Path, record: Installed, decide: Decide) -> InstallResult:
     if client.name not in record.clients:
         return _result(client, project, "unchanged", (), f"nothing of ours is here for {client.title}")
-    changes, left = plan_undo(client, project, record)
-    shown = (*(_shown(change) for change in changes), *(FileChange(path=name, change="left") for name in left))
-    if changes and not decide("".join(change.diff for change in shown)):
+    plan = plan_undo(client, project, record)
+    stays = (*plan.left, *(name for name, _ in plan.stuck))
+    shown = (*(_shown(change) for change in plan.changes), *(FileChange(path=name, change="left") for name in stays))
+    if plan.changes and not decide("".join(change.diff for change in shown)):
         return _result(client, project, "declined", shown, "nothing was changed; `--yes` takes it back")
-    _write(changes)
-    gone = set(record.clients[client.name]) - {
-        n for c, names in record.clients.items() if c != client.name for n in names
-    }
-    clients = {name: files for name, files in record.clients.items() if name != client.name}
+    _write(plan.changes)
+    stuck = tuple(name for name, _ in plan.stuck)
+    others = {name: files for name, files in record.clients.items() if name != client.name}
+    clients = {**others, client.name: stuck} if stuck else others
+    gone = set(record.clients[client.name]) - {name for files in clients.values() for name in files}
     rest = _without_empty(project, record.folders)
     remaining = Installed(
         clients=clients,
@@ -137,11 +140,24 @@ def _undo(client: Client, project: Path, record: Installed, decide: Decide) -> I
         folders=rest if clients else (),
     )
     write_record(project, remaining)
-    if left:
-        names = ", ".join(f"`{name}`" for name in left)
-        return _result(client, project, "undone", shown, f"taken back, but for what was changed since: {names}")
-    kept = "; what other clients need stays" if clients else ""
-    return _result(client, project, "undone", shown, f"all of {client.title} is as it was before{kept}")
+    return _undone(client, project, plan, shown, others=bool(others))
+
+
+def _undone(client: Client, project: Path, plan: Undo, shown: tuple[FileChange, ...], *, others: bool) -> InstallResult:
+    said = [f"`{name}` was changed since: only our entry is gone from it" for name in plan.edited]
+    if plan.left:
+        said.append(f"left as changed since: {', '.join(f'`{name}`' for name in plan.left)}")
+    if others:
+        said.append("what other clients need stays")
+    if plan.stuck:
+        name, reason = plan.stuck[0]
+        said.append(f"`{name}` still has our entry, since it cannot be read: {reason}; mend it and `--undo` again")
+    if said:
+        summary = "; ".join(("taken back", *said))
+    else:
+        summary = f"all of {client.title} is as it was before"
+    found = _result(client, project, "undone", shown, summary)
+    return found.model_copy(update={"status": "failed"}) if plan.stuck else found
 
 
 def _write(changes: tuple[Change, ...] | list[Change]) -> None:

@@ -57,6 +57,27 @@ def set_value(text: str, path: tuple[str, ...], value: Any) -> str:
     return text[: node.start] + json.dumps(value) + text[node.end :]
 
 
+def without_member(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without the member at `path`, which is there; comments around it stay. Errors: ConfigError."""
+    node = parse(text)
+    for key in path[:-1]:
+        node = {name: child for name, _, child in node.members or ()}[key]
+    members = node.members or ()
+    at = [name for name, _, _ in members].index(path[-1])
+    begin, end = members[at][1], members[at][2].end
+    comma = _skip(text, end)
+    if text.startswith(",", comma):
+        text = text[:comma] + text[comma + 1 :]
+    elif at:
+        comma = _skip(text, members[at - 1][2].end)
+        text = text[:comma] + text[comma + 1 :]
+        begin, end = begin - 1, end - 1
+    head, rest = text[:begin].rstrip(" \t"), text[end:]
+    if head.endswith("\n") and rest.lstrip(" \t").startswith(("\r", "\n", "//")):  # the member's own line goes
+        head = head[:-1].removesuffix("\r")
+    return head + rest
+
+
 def _inserted(text: str, node: Node, key: str, value: Any) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     assert node.members is not None

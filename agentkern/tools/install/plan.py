@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentkern.tools.install import json_text, toml_text
 from agentkern.tools.install.clients import CLIENTS, SERVER, Client
@@ -16,12 +19,29 @@ from agentkern.tools.skills import SkillError, read_skills
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file: `name` as it is shown and kept, `path` where it lies, content before and after; None is no file."""
+    """One file: `name` as it is shown and kept, `path` where it lies, content before and after; None is no file.
+
+    is_kept: what a user wrote, put beside the file that takes its place; it is not ours, and no record has it.
+    """
 
     name: str
     path: Path
     before: bytes | None
     after: bytes | None
+    is_kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What undoing changes. `left`: files changed since, which stay. `edited`: of these files only our entry goes.
+
+    `stuck`: files that hold our entry and cannot be read, with why.
+    """
+
+    changes: tuple[Change, ...]
+    left: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    stuck: tuple[tuple[str, str], ...] = ()
 
 
 class PlanError(ValueError):
@@ -43,7 +63,7 @@ def plan_install(client: Client, project: Path, record: Installed, *, portable: 
     found = [Change(_name(project, config), config, before, after)]
     for relative, content in _skill_files(project).items():
         path = _located(project, f"{client.skills}/{relative}")
-        found.append(Change(_name(project, path), path, _read(path), content))
+        found += _with_kept(project, Change(_name(project, path), path, _read(path), content), record)
     names = {change.name for change in found}
     elsewhere = {name for other, files in record.clients.items() if other != client.name for name in files}
     for name in record.clients.get(client.name, ()):
@@ -52,23 +72,102 @@ def plan_install(client: Client, project: Path, record: Installed, *, portable: 
     return tuple(found)
 
 
-def plan_undo(client: Client, project: Path, record: Installed) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """Return the files to bring back to what was there, and the names of those that were changed since.
+def _with_kept(project: Path, change: Change, record: Installed) -> list[Change]:
+    """A skill's file, and beside it what a user wrote in its place, if anything."""
+    row = record.files.get(change.name)
+    is_ours = change.before is None or (row is not None and digest(change.before) in row.ours)
+    if is_ours or change.before == change.after:
+        return [change]
+    for path in _backups(change.path):
+        there = _read(path)
+        if there == change.before:
+            return [change]
+        if there is None:
+            return [Change(_name(project, path), path, None, change.before, is_kept=True), change]
+    raise AssertionError("there is always another name")
 
-    Files that another client needs are neither. Errors: PlanError.
+
+def _backups(path: Path) -> Iterator[Path]:
+    """The names under which what was in a file is kept beside it."""
+    return (path.with_name(f"{path.name}.bak{number or ''}") for number in itertools.count())
+
+
+def _redundant(project: Path, change: Change) -> list[Change]:
+    """What was kept beside a file and comes back to its place."""
+    found: list[Change] = []
+    for path in _backups(change.path):
+        there = _read(path)
+        if there is None:
+            return found
+        if there == change.after:
+            found.append(Change(_name(project, path), path, there, None))
+    return found
+
+
+def plan_undo(client: Client, project: Path, record: Installed) -> Undo:
+    """Return the files to bring back to what was there, and what stays. Files that another client needs are neither.
+
+    Errors: PlanError.
     """
     elsewhere = {name for other, files in record.clients.items() if other != client.name for name in files}
     back: list[Change] = []
     left: list[str] = []
+    edited: list[str] = []
+    stuck: list[tuple[str, str]] = []
+    config = _located(project, client.config)
     for name in record.clients.get(client.name, ()):
         if name in elsewhere or name not in record.files:
             continue
         found = _restored(project, name, record)
-        back += found
         path = _located(project, name)
-        if not found and digest(_read(path)) != digest(record.files[name].content_before):
+        now, was = _read(path), record.files[name].content_before
+        if found:
+            back += [*found, *_redundant(project, found[0])]
+        elif path == config and now is not None and now != was:
+            try:
+                after = _without_entry(client, now, was)
+            except ConfigError as e:
+                stuck.append((name, str(e)))
+                continue
+            if after != now:
+                back.append(Change(name, path, now, after))
+                edited.append(name)
+        elif digest(now) != digest(was):
             left.append(name)
-    return tuple(back), tuple(left)
+    return Undo(tuple(back), tuple(left), tuple(edited), tuple(stuck))
+
+
+def _without_entry(client: Client, now: bytes, was: bytes | None) -> bytes | None:
+    """A client's settings that were changed since, with its entry as it was before: gone, or another one.
+
+    None: nothing is left of a file that was not there. Errors: ConfigError.
+    """
+    text, path = _text(now), (client.servers, SERVER)
+    known, before = _servers(client, text), _servers(client, _text(was))
+    if SERVER not in known:
+        return now
+    if client.format == "toml":
+        text = toml_text.without_table(text, path)
+        text = toml_text.set_table(text, path, before[SERVER]) if SERVER in before else text
+    elif SERVER in before:
+        text = json_text.set_value(text, path, before[SERVER])
+    else:
+        text = json_text.without_member(text, path)
+        if len(known) == 1 and client.servers not in _value(client, _text(was)):
+            text = json_text.without_member(text, path[:1])
+    return None if was is None and "".join(text.split()) in ("", "{}") else text.encode()
+
+
+def _value(client: Client, text: str) -> dict[str, Any]:
+    if not text.strip("\ufeff \t\r\n"):
+        return {}
+    read = json_text.parse(text).value if client.format == "json" else toml_text.parse(text)
+    return read if isinstance(read, dict) else {}
+
+
+def _servers(client: Client, text: str) -> dict[str, Any]:
+    found = _value(client, text).get(client.servers, {})
+    return found if isinstance(found, dict) else {}
 
 
 def _restored(project: Path, name: str, record: Installed) -> list[Change]:
@@ -102,12 +201,9 @@ def _is_a_clients(project: Path, path: Path) -> bool:
 def has_entry(client: Client, project: Path) -> bool:
     """Whether the client's settings name our server. A file that cannot be read names nothing."""
     try:
-        text = _text(_read(_located(project, client.config)))
-        read = json_text.parse(text).value if client.format == "json" else toml_text.parse(text)
+        return SERVER in _servers(client, _text(_read(_located(project, client.config))))
     except (PlanError, ConfigError):
         return False
-    servers = read.get(client.servers, {}) if isinstance(read, dict) else {}
-    return isinstance(servers, dict) and SERVER in servers
 
 
 def _with_entry(config: Path, before: bytes | None, client: Client, given: Entry) -> bytes:

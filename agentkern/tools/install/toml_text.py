@@ -47,6 +47,33 @@ def set_table(text: str, path: tuple[str, str], entry: Entry) -> str:
     return made
 
 
+def without_table(text: str, path: tuple[str, str]) -> str:
+    """Return the text without the table at `path`, comments in and around it kept. Errors: ConfigError."""
+    outer, name = path
+    known = parse(text)
+    lines = text.splitlines(keepends=True)
+    begin = _header(lines, path)
+    if begin is None:
+        raise ConfigError(f"`{outer}` is written inline or with dots; take `{outer}.{name}` out by hand")
+    end = next((n for n in range(begin + 1, len(lines)) if _HEADER.match(lines[n])), len(lines))
+    rest, n = lines[:begin], begin + 1
+    if rest and not rest[-1].strip():
+        rest.pop()
+    while n < end:
+        if lines[n].strip() and not lines[n].lstrip().startswith("#"):
+            n = next((m for m in range(n, end) if _is_whole("".join(lines[n : m + 1]))), n)
+        else:
+            rest.append(lines[n])
+        n += 1
+    made = "".join([*rest, *lines[end:]])
+    servers = {key: value for key, value in known[outer].items() if key != name}
+    wanted = {key: value for key, value in known.items() if key != outer} | ({outer: servers} if servers else {})
+    found = parse(made)
+    if {key: value for key, value in found.items() if key != outer or value} != wanted:
+        raise ConfigError(f"`{outer}.{name}` has tables of its own; take it out by hand")
+    return made
+
+
 def _appended(text: str, path: tuple[str, str], entry: Entry, newline: str) -> str:
     gap = "" if not text.strip() else newline if text.endswith("\n") else 2 * newline
     rows = [f"[{'.'.join(path)}]", *(f"{key} = {_literal(value)}" for key, value in entry.items())]

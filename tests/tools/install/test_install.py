@@ -130,6 +130,58 @@ def test_what_was_changed_since_stays_and_is_named(tmp_path: Path, client: str):
     assert {path for path, content in tree(tmp_path).items() if content is not None} == {name}
 
 
+@pytest.mark.parametrize("has_settings", [True, False])
+def test_settings_that_were_changed_since_lose_our_entry_only(tmp_path: Path, client: str, has_settings: bool):
+    row = CLIENTS[client]
+    config = tmp_path / row.config
+    config.parent.mkdir(exist_ok=True)
+    if has_settings:
+        config.write_text(EXISTING[row.format])
+    write(tmp_path, client)
+    note = "# mine\n" if row.format == "toml" else "// mine\n"
+    config.write_text(config.read_text() + note)
+    result = write(tmp_path, client, undo=True)
+    assert (result.status, result.action) == ("ok", "undone")
+    assert f"`{row.config}` was changed since: only our entry is gone" in result.summary
+    text = config.read_text()
+    assert "agentkern" not in text
+    assert text.endswith(note)
+    if has_settings:
+        assert text.replace(note, "").split() == EXISTING[row.format].split()
+    assert not (tmp_path / ".agentkern").exists()
+
+
+def test_settings_that_cannot_be_read_any_more_keep_their_record_until_they_can(tmp_path: Path, client: str):
+    write(tmp_path, client)
+    config = tmp_path / CLIENTS[client].config
+    whole = config.read_text()
+    config.write_text(whole + "}")
+    for _ in range(2):
+        result = write(tmp_path, client, undo=True)
+        assert result.status == "failed"
+        assert f"`{CLIENTS[client].config}` still has our entry" in result.summary
+    assert config.read_text() == whole + "}"
+    assert not (tmp_path / CLIENTS[client].skills).exists()
+    config.write_text(whole)
+    assert write(tmp_path, client, undo=True).status == "ok"
+    assert tree(tmp_path) == {}
+
+
+def test_an_edited_skill_is_kept_beside_the_new_one_and_comes_back(tmp_path: Path, client: str):
+    write(tmp_path, client)
+    path = tmp_path / CLIENTS[client].skills / "agentkern-review" / "SKILL.md"
+    ours = path.read_text()
+    for number, edit in (("", "one"), ("1", "two")):
+        path.write_text(ours + edit)
+        result = write(tmp_path, client)
+        assert f"SKILL.md.bak{number}`" in result.summary
+        assert (path.read_text(), path.with_name(f"SKILL.md.bak{number}").read_text()) == (ours, ours + edit)
+    assert write(tmp_path, client).action == "unchanged"
+    write(tmp_path, client, undo=True)
+    kept = {name: text for name, text in tree(tmp_path).items() if text is not None}
+    assert sorted(text.decode().removeprefix(ours) for text in kept.values()) == ["one", "two"]
+
+
 def test_a_file_that_was_there_comes_back(tmp_path: Path, client: str):
     path = tmp_path / CLIENTS[client].skills / "agentkern-review" / "SKILL.md"
     path.parent.mkdir(parents=True)

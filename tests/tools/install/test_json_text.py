@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agentkern.tools.install.entry import ConfigError
-from agentkern.tools.install.json_text import parse, set_value
+from agentkern.tools.install.json_text import parse, set_value, without_member
 
 ENTRY = {"command": "agentkern", "args": ["mcp"]}
 PATH = ("mcpServers", "agentkern")
@@ -78,3 +78,19 @@ def test_what_is_right_already_stays():
 def test_what_is_malformed_is_refused_with_its_place(text: str, wrong: str):
     with pytest.raises(ConfigError, match=wrong):
         set_value(text, PATH, ENTRY)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('{"a": 1, "x": {"b": 2}}', '{"a": 1}'),
+        ('{"x": 2, "a": 1}', '{ "a": 1}'),
+        ('{"x": 2}', "{}"),
+        ('{"a": 1 // one\n, "x": 2}', '{"a": 1 // one\n}'),
+        ('{\n  "a": 1, // one\n  // two\n  "x": [1, 2]\n}\n', '{\n  "a": 1 // one\n  // two\n}\n'),
+        ('{\r\n  "a": 1,\r\n  "x": 2, // three\r\n}', '{\r\n  "a": 1, // three\r\n}'),
+    ],
+)
+def test_a_member_is_taken_out_and_all_else_stays(text: str, left: str):
+    assert without_member(text, ("x",)) == left
+    assert "x" not in parse(left).value
