@@ -114,7 +114,7 @@ def admit_result(found: Sequence[Admission], unread: Sequence[Unread] = (), reco
 _MEND: dict[Verdict, str] = {
     "rejected": "its solution does not compile or fit the task: mend the solution, or the signature in task.toml",
     "wrong": "its solution is wrong by the reference: mend the solution, the reference or the criterion",
-    "not_run": "its solution could not be run",
+    "not_run": "nothing could be judged: mend what its problem names",
 }
 
 

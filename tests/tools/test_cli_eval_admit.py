@@ -58,6 +58,7 @@ def test_the_list_of_own_tasks_names_their_folder_in_its_next_step(tmp_path: Pat
     ("row", "said"),
     [
         ({"verdict": "rejected", "problems": ("the solution: x",)}, "does not compile or fit"),
+        ({"verdict": "not_run", "problems": ("no judgement: ReferenceFailure: x",)}, "mend what its problem names"),
         ({"verdict": "wrong", "problems": ("the solution: x",)}, "is wrong by the reference"),
         ({"problems": ("the answer does not depend on `x`",)}, "every argument matters"),
         ({"problems": ("zeros, passes: all outputs",)}, "other inputs or a sharper criterion"),
