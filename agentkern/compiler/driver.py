@@ -196,10 +196,8 @@ def compile_tile(kernel: Kernel, request: CompileRequest, clock: _Clock, stop_af
     """Compile a TILE kernel that was found safe, or go on from a later stage."""
     unset = [size for size in kernel.sizes if size.static]
     if unset:
-        names = ", ".join(f"--dim {size.name}=..." for size in unset)
-        missing = error("AK610", Span(request.path), what=f"static size `{unset[0].name}` without a number",
-                        target=request.target, instead=f"give {names}")  # fmt: skip
-        return CompileResult(status_of((missing,)), (missing,), kernel, timings_ms=clock.times)
+        missing = tuple(error("AK803", Span(request.path), name=size.name) for size in unset)
+        return CompileResult(status_of(missing), missing, kernel, timings_ms=clock.times)
     try:
         result = _compile(kernel, request, clock, stop_after)
         too_large = _too_much_shared(result.abi, request) or _too_many_arguments(result.abi, request)

@@ -27,6 +27,11 @@ class Span:
         if self.end < self.start:
             raise ValueError(f"a span ends before it starts: {self.start} to {self.end}")
 
+    @property
+    def has_place(self) -> bool:
+        """Whether it is a part of the text; the default is a file, a command line or an environment as a whole."""
+        return self.end > (1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Label:

@@ -1,7 +1,8 @@
 """Pages that explain a code: prose, a wrong kernel, what is reported, the corrected kernel.
 
-A page is `pages/<code>.md`: a title line, prose, then fenced blocks headed `## Options`, `## Wrong`,
-`## Reported` and `## Right`. Blocks are text; nothing here runs them.
+A page is `pages/<code>.md`: a title line, prose, then fenced blocks headed `## Options`, `## Wrong`, `## Reported`,
+`## Right options` and `## Right`. `Options` hold for both kernels, `Right options` for the right one alone. Blocks are
+text; nothing here runs them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
-_BLOCK = re.compile(r"^## (Options|Wrong|Reported|Right)\n+```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^## (Options|Wrong|Reported|Right options|Right)\n+```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
 _CODE = re.compile(r"AK[1-9][0-9]{2}")
 
 
@@ -24,12 +27,13 @@ class Page:
     options: str = ""
     wrong: str = ""
     reported: str = ""
+    right_options: str = ""
     right: str = ""
 
 
 def parse_page(code: str, text: str) -> Page:
     """Split a page into its blocks."""
-    blocks = {match.group(1).lower(): match.group(2) for match in _BLOCK.finditer(text)}
+    blocks = {match.group(1).lower().replace(" ", "_"): match.group(2) for match in _BLOCK.finditer(text)}
     return Page(code, text, **blocks)
 
 

@@ -41,8 +41,8 @@ def render(diagnostic: Diagnostic, source_text: str) -> str:
     span = diagnostic.span
     out = [
         f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}",
-        f"  --> {span.file}:{span.start[0]}:{span.start[1]}",
-        *_excerpt(lines, span, "", "^"),
+        f"  --> {span.file}:{span.start[0]}:{span.start[1]}" if span.has_place else f"  --> {span.file}",
+        *(_excerpt(lines, span, "", "^") if span.has_place else ()),
     ]
     for label in diagnostic.labels:
         out += _label(lines, label)

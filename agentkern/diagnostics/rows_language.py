@@ -21,7 +21,7 @@ SYNTAX = (
     Code("AK110", "{what} stands outside a grid", "move it into a `for ... in ak.grid(...)`"),
     Code("AK111", "kernel `{kernel}` has no grid", "read and write tensors inside `for t in ak.grid(T):`"),
     Code("AK112", "the file has no kernel", "mark a function with `@ak.kernel`"),
-    Code("AK113", "the file has no kernel `{kernel}`", "it has {available}"),
+    Code("AK113", "the file has no kernel `{kernel}`", "it has {available}", is_usage=True),
     Code("AK114", "`{name}` is defined twice", "give each {what} its own name"),
     Code("AK115", "{what} cannot be a kernel's parameter", "write plain named parameters"),
     Code("AK116", "comparisons do not chain on tiles", "join two comparisons with `&`"),

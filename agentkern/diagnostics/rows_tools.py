@@ -1,6 +1,6 @@
 """Codes of what surrounds kernel text: AK6xx unsupported, AK7xx calls, AK8xx tools, AK9xx our own bugs."""
 
-from agentkern.diagnostics.code import Code, call, later, tool
+from agentkern.diagnostics.code import Code, call, later, tool, usage
 
 LATER = (
     later("AK601", "{what} is not supported yet", "{instead}"),
@@ -48,7 +48,7 @@ CALLS = (
     call("AK708", "size `{name}` is {got}, promised {expected}"),
     call("AK718", "`{name}` is `{other}`, and {reason}", "give the output memory of its own"),
     call("AK709", "`{name}` shares memory with `{other}`", "give every output memory of its own"),
-    call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`"),
+    call("AK710", "size `{name}` is shown by no argument", "name it at the call: `{name}=...`", is_usage=True),
     call("AK711", "argument `{name}` is aligned to {got} bytes, expected {expected}", "pass a copy"),
     call("AK712", "argument `{name}` of shape {shape} has no memory"),
     call("AK713", "argument `{name}` is read-only, and the kernel writes it", "pass memory that can be written"),
@@ -60,12 +60,14 @@ CALLS = (
 )
 
 TOOLS = (
-    tool("AK801", "cannot read `{path}`: {reason}"),
-    tool("AK802", "`--dim {name}`: {reason}", "the kernel's sizes are {available}"),
-    Code("AK803", "static size `{name}` has no value", "give it: `--dim {name}=...`", "frontend", "failed"),
-    tool("AK804", "`--set {name}`: {reason}", "the kernel's compile-time parameters are {available}"),
-    tool("AK805", "`{option}`: {reason}"),
-    tool("AK806", "no GPU can be used: {reason}", "use `--device cpu`", "unavailable"),
+    usage("AK801", "cannot read `{path}`: {reason}"),
+    usage("AK802", "`--dim {name}`: {reason}", "the kernel's sizes are {available}"),
+    Code(
+        "AK803", "static size `{name}` has no value", "give it: `--dim {name}=...`", "frontend", "failed", is_usage=True
+    ),
+    usage("AK804", "`--set {name}`: {reason}", "the kernel's compile-time parameters are {available}"),
+    usage("AK805", "`{option}`: {reason}"),
+    tool("AK806", "no GPU can be used: {reason}", "{instead}", "unavailable"),
     tool("AK807", "NVRTC cannot be used: {reason}", "install the package that `agentkern doctor` names", "unavailable"),
     tool("AK808", "no C++ compiler can be used: {reason}", "install g++ 11 or newer", "unavailable"),
     tool("AK810", "stopped after {seconds} s", "use smaller sizes"),

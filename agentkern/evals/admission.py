@@ -25,6 +25,7 @@ from agentkern.evals.results import Admission, AdmitResult, Rejected, UnreadTask
 from agentkern.evals.task import Suite, Unread, suite_digest
 from agentkern.evals.task_model import Solution, Task, TaskError
 from agentkern.runtime.programs import OUR_ERRORS
+from agentkern.tools.counted import counted
 from agentkern.tools.reference_process import ReferenceFailure
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion
@@ -94,7 +95,8 @@ def admit_result(found: Sequence[Admission], unread: Sequence[Unread] = (), reco
     """Return the answer of a command that brought tasks before the gate. `record`: where it is written down."""
     refused = [row for row in found if not row.is_admitted]
     n_rejected = sum(len(row.rejected) for row in found)
-    summary = f"{len(found) - len(refused)} of {len(found)} tasks are admitted, {n_rejected} wrong kernels rejected"
+    admitted = f"{len(found) - len(refused)} of {counted(len(found), 'task')} admitted"
+    summary = f"{admitted}, {counted(n_rejected, 'wrong kernel')} rejected"
     summary += f"; {len(unread)} more cannot be read" if unread else ""
     summary += f"; recorded in {record}" if record is not None else ""
     step = "nothing to do"

@@ -9,6 +9,7 @@ from agentkern.evals.ledger import read_run
 from agentkern.evals.records import Sample
 from agentkern.evals.results import RunListResult, SampleRow, TaskListResult, TaskRow, UnreadTask
 from agentkern.evals.task import Suite, suite_digest
+from agentkern.tools.counted import counted
 
 
 def list_tasks(suite: Suite, *, own: bool = False) -> TaskListResult:
@@ -33,9 +34,10 @@ def list_tasks(suite: Suite, *, own: bool = False) -> TaskListResult:
     bad = ""
     if unread:
         bad, step = f", {len(unread)} more cannot be read", f"first mend `{unread[0].name}`: {unread[0].reason}"
+    compared = f"{n_compared} with a baseline for speed"
     return TaskListResult(
         status="failed" if unread else "ok",
-        summary=f"{len(rows)} tasks, {n_blocked} of them blocked, {n_compared} with a baseline for speed{bad}; {step}",
+        summary=f"{counted(len(rows), 'task')}, {n_blocked} of them blocked, {compared}{bad}; {step}",
         tasks=rows,
         unread=unread,
         suite_digest=suite_digest(suite.tasks),
@@ -47,8 +49,9 @@ def list_run(folder: Path) -> RunListResult:
     run = read_run(folder)
     rows = tuple(_row(sample) for sample in run.samples)
     right = sum(sample.is_correct for sample in run.samples)
-    left_out = f", {len(run.problems)} problems" if run.problems else ""
-    summary = f"{len(rows)} samples, {right} right{left_out}; next: `agentkern eval report {folder}`"
+    left_out = f", {counted(len(run.problems), 'problem')}" if run.problems else ""
+    next_step = f"next: `agentkern eval report {folder}`"
+    summary = f"{counted(len(rows), 'sample')}, {right} right{left_out}; {next_step}"
     return RunListResult(status="ok", summary=summary, run=run.header, samples=rows, problems=run.problems)
 
 

@@ -22,6 +22,7 @@ from agentkern.evals.records import Judgement, Language, RunHeader, Sample, Subm
 from agentkern.evals.results import Agreement, Replayed, ReplayResult
 from agentkern.evals.task import read_task, suite_digest
 from agentkern.evals.task_model import Task
+from agentkern.tools.counted import counted
 from agentkern.tools.progress import Report, silent
 
 PROCESSES = 2
@@ -155,9 +156,9 @@ _BAD: tuple[Agreement, ...] = ("different", "stale", "unknown_task")
 
 
 def _result(run: Read, known: Mapping[str, Task], rows: list[Replayed], seconds: float) -> ReplayResult:
-    counted = {name: sum(row.agreement == name for row in rows) for name in dict.fromkeys(r.agreement for r in rows)}
+    sums = {name: sum(row.agreement == name for row in rows) for name in dict.fromkeys(r.agreement for r in rows)}
     bad = sorted((row for row in rows if row.agreement in _BAD), key=lambda row: _BAD.index(row.agreement))
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counted.items()) or "nothing stored"
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sums.items()) or "nothing stored"
     step = "nothing to do"
     if bad:
         step = f"first `{bad[0].sample}`, submission {bad[0].number}: {_why(bad[0])}"
@@ -165,10 +166,12 @@ def _result(run: Read, known: Mapping[str, Task], rows: list[Replayed], seconds:
     elif run.problems:
         step = f"the store is damaged: {run.problems[0]}"
     absent = n_planned(run.header) - len(run.samples)
-    missing = f", {absent} samples of the run are not there" if absent > 0 else ""
+    missing = (
+        f", {counted(absent, 'sample')} of the run {'is' if absent == 1 else 'are'} not there" if absent > 0 else ""
+    )
     return ReplayResult(
         status="failed" if bad or run.problems else "ok",
-        summary=f"{len(rows)} submissions judged again: {counts}{missing}; {step}",
+        summary=f"{counted(len(rows), 'submission')} judged again: {counts}{missing}; {step}",
         run=run.header.id,
         submissions=tuple(rows),
         problems=run.problems,

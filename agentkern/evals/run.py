@@ -21,6 +21,7 @@ from agentkern.evals.records import RunHeader, SampleState, Verdict
 from agentkern.evals.run_model import RunLimits, RunRequest, RunResult
 from agentkern.evals.task import suite_digest
 from agentkern.runtime.cache_keys import digest_of
+from agentkern.tools.counted import counted
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.results import diagnostic_record
 from agentkern.tools.sources import usage_error
@@ -122,7 +123,7 @@ def run_result(folder: Path, header: RunHeader, new: int) -> RunResult:
         step = f"{states['error']} ended in an error of ours or the provider's: `--resume` runs them again"
     return RunResult(
         status="ok",
-        summary=f"{len(samples)} samples, {right} right, {new} of them run now; {step}",
+        summary=f"{counted(len(samples), 'sample')}, {right} right, {new} of them run now; {step}",
         run=header.id,
         folder=str(folder),
         samples=len(samples),

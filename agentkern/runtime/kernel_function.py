@@ -179,7 +179,9 @@ class KernelFunction:
         try:
             target = gpu_target(wanted.device_index)
         except NoDriver as e:
-            raise self._error((error("AK806", Span(request.path), reason=str(e)),)) from e
+            raise self._error(
+                (error("AK806", Span(request.path), reason=str(e), instead="call it with tensors on the CPU"),)
+            ) from e
         asked = replace(request, target=target, variant=wanted.variant)
         try:
             made = build_fitting(asked, self._compiled(asked), _cache())

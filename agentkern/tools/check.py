@@ -129,8 +129,8 @@ def _summary(diagnostics: tuple[Diagnostic, ...], kernels: tuple[str, ...], said
         what = f"`{kernels[0]}` is" if len(kernels) == 1 else f"{len(kernels)} kernels are"
         return f"{what} in order{said}; next: verify"
     first = errors[0]
-    place = f"line {first.span.start[0]}"
+    place = f", line {first.span.start[0]}" if first.span.has_place else ""
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     n_fixes = sum(bool(diagnostic.fixes) for diagnostic in errors)
     fixes = f"{n_fixes} with a fix to apply; " if n_fixes else ""
-    return f"{first.code}, {place}: {first.message}{more}; {fixes}then check again"
+    return f"{first.code}{place}: {first.message}{more}; {fixes}then check again"

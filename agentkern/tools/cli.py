@@ -77,6 +77,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     given = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in given
     sys.excepthook = partial(report_crash, as_json=as_json)
+    if not given:
+        given = ["--help"]
     try:
         group.main(given, prog_name="agentkern", standalone_mode=False)
     except (click.UsageError, UsageError) as e:

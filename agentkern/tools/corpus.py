@@ -11,6 +11,7 @@ from agentkern.tools.corpus_entry import Entry
 from agentkern.tools.corpus_formulas import formula_value
 from agentkern.tools.corpus_index import entries_of, find, index_of, lowered
 from agentkern.tools.corpus_records import with_record
+from agentkern.tools.counted import counted
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.results import (
     CheckRecord,
@@ -55,7 +56,7 @@ def corpus_verify(
     statuses = {results[name].status for name in wrong}
     return CorpusVerifyResult(
         status="ok" if not wrong else "unavailable" if statuses == {"unavailable"} else "failed",
-        summary=f"{len(held)} of {len(results)} kernels hold{first}",
+        summary=f"{len(held)} of {counted(len(results), 'kernel')} {'holds' if len(results) == 1 else 'hold'}{first}",
         kernels=results,
     )
 

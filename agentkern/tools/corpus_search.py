@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +17,7 @@ from agentkern.tools.corpus_index import Indexed, find, index_of, without
 from agentkern.tools.corpus_ranking import Collection
 from agentkern.tools.corpus_signature import likeness, tensors_in
 from agentkern.tools.corpus_words import words_of
+from agentkern.tools.counted import counted
 from agentkern.tools.near_duplicates import similarity
 from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.results import CorpusEntry, CorpusListResult, CorpusShowResult
@@ -82,7 +84,9 @@ def corpus_search(
     rows = tuple(_row(scored) for scored in shown)
     more = f" of {len(found)} that fit" if len(found) > len(shown) else ""
     next_step = "`agentkern corpus show NAME`" if rows else "other words, or `agentkern corpus list`"
-    return CorpusListResult(status="ok", summary=f"{len(rows)} kernels{more}; next: {next_step}", kernels=rows)
+    return CorpusListResult(
+        status="ok", summary=f"{counted(len(rows), 'kernel')}{more}; next: {next_step}", kernels=rows
+    )
 
 
 def corpus_list(filters: Filters = Filters(), limit: int | None = None, corpus: Path | None = None) -> CorpusListResult:
@@ -91,7 +95,7 @@ def corpus_list(filters: Filters = Filters(), limit: int | None = None, corpus: 
     found = _ranked("", index, filters, filters.signature)
     rows = tuple(_row(scored) for scored in found)[:limit]
     return CorpusListResult(
-        status="ok", summary=f"{len(rows)} kernels; next: `agentkern corpus show NAME`", kernels=rows
+        status="ok", summary=f"{counted(len(rows), 'kernel')}; next: `agentkern corpus show NAME`", kernels=rows
     )
 
 
@@ -99,9 +103,11 @@ def corpus_show(name: str, corpus: Path | None = None, hidden: tuple[str, ...] =
     """Return all of one kernel. Errors: UsageError for an unknown name."""
     found = find(name, without(index_of(corpus), hidden))
     entry, kernel = found.entry, found.kernel
+    sizes = "".join(f" --dim {size}={number}" for size, number in entry.dims.items())
+    words = f"{shlex.quote(f'{entry.path}:{kernel}')}{sizes} --reference {shlex.quote(entry.reference)}"
     return CorpusShowResult(
         status="ok",
-        summary=f"{kernel}: {entry.summary}{said_of(found.tile)}; next: `agentkern verify {entry.path}:{kernel}`",
+        summary=f"{kernel}: {entry.summary}{said_of(found.tile)}; next: `agentkern verify {words}`",
         nondeterministic=is_nondeterministic(found.tile),
         name=kernel,
         path=entry.path,

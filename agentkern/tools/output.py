@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import NoReturn
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
-from agentkern.diagnostics import Diagnostic, Span, error, render_all
+from agentkern.diagnostics import CODES, Diagnostic, Span, error, render_all
 from agentkern.tools.artifacts import default_store
-from agentkern.tools.results import EXIT_CODES, Artifact, Result, diagnostic_record
+from agentkern.tools.results import EXIT_CODES, USAGE_EXIT_CODE, Artifact, Result, diagnostic_record
 from agentkern.tools.sources import SourceRejected, UsageError, usage_error
 
 
@@ -20,7 +21,14 @@ def finish(result: Result, report: str, *, as_json: bool) -> NoReturn:
     """Print `result` as JSON or `report` as text, then exit with the code of its status."""
     text = result.model_dump_json() if as_json else report.rstrip("\n")
     click.echo(text)
-    sys.exit(EXIT_CODES[result.status])
+    sys.exit(exit_code(result))
+
+
+def exit_code(result: Result) -> int:
+    """Return the code of a result's status, and 2 where all that is wrong is how the tool was called."""
+    errors = [record for record in result.diagnostics if record.severity == "error"]
+    is_usage = bool(errors) and all(CODES[record.code].is_usage for record in errors)
+    return USAGE_EXIT_CODE if is_usage and result.status != "ok" else EXIT_CODES[result.status]
 
 
 def finish_rejected(rejected: SourceRejected, *, as_json: bool) -> NoReturn:
@@ -59,9 +67,12 @@ def _print_failure(diagnostic: Diagnostic, summary: str, artifacts: tuple[Artifa
 
 def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) -> None:
     """Say what is wrong with the call; with `as_json` as an object on stdout like every answer."""
+    if isinstance(found, NoArgsIsHelpError):
+        click.echo(found.format_message(), err=True)
+        return
     if isinstance(found, click.UsageError):
         found_in = found.ctx.command_path if found.ctx is not None else "agentkern"
-        diagnostic = usage_error(found_in, found.format_message().rstrip(".")).diagnostic
+        diagnostic = usage_error(found_in, _reason(found)).diagnostic
         next_step = f"see `{found_in} --help`"
     else:
         diagnostic = found.diagnostic
@@ -72,3 +83,12 @@ def print_usage_error(found: click.UsageError | UsageError, *, as_json: bool) ->
         click.echo(Result(status="failed", summary=summary, diagnostics=(record,)).model_dump_json())
         return
     click.echo(f"error[{diagnostic.code}]: {diagnostic.message}\n{next_step}", err=True)
+
+
+def _reason(found: click.UsageError) -> str:
+    """What click says; of `--json` without a command, that one is missing."""
+    group = found.ctx.command if found.ctx is not None else None
+    if isinstance(found, click.NoSuchOption) and found.option_name == "--json" and isinstance(group, click.Group):
+        assert found.ctx is not None
+        return f"a command is missing: {', '.join(group.list_commands(found.ctx))}"
+    return found.format_message().rstrip(".")

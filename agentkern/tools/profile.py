@@ -28,6 +28,7 @@ from agentkern.tools.sources import UsageError
 
 JOBS = {"profile": "agentkern.tools.profile_job:run"}
 TIMEOUT_S = 600.0
+_WHERE = "profile where there is a GPU"
 DEFAULT_BYTES = 1 << 28
 """Bytes that a call moves where a run-time size is left to us: several times the L2 of any GPU."""
 
@@ -66,7 +67,8 @@ def profile(
     static = {info.name: request.dims[info.name] for info in lowered.outline.sizes if info.name in request.dims}
     missing = [info.name for info in lowered.outline.sizes if info.static and info.name not in static]
     if missing:
-        return _without_time((error("AK803", Span(request.path), name=missing[0]),), None, lowered.outline)
+        unset = tuple(error("AK803", Span(request.path), name=name) for name in missing)
+        return _without_time(unset, None, lowered.outline)
     compiled = compile_program(compile_request(request, lowered.outline.sizes), None, stop_after="simplify")
     if compiled.kernel is None or compiled.status != "ok":
         return _without_time(compiled.diagnostics, None)
@@ -75,7 +77,9 @@ def profile(
     try:
         target = gpu_target()
     except (NoDriver, DriverError) as e:
-        return _without_time((error("AK806", Span(request.path), reason=str(e)),), limits, compiled.kernel)
+        return _without_time(
+            (error("AK806", Span(request.path), reason=str(e), instead=_WHERE),), limits, compiled.kernel
+        )
     asked = request.model_dump(mode="json") | {"target": target, "dims": dict(sizes)}
     environment = os.environ if environment is None else environment
     return _measure(asked, compiled.kernel, limits, report, environment)
@@ -136,7 +140,7 @@ def _without_time(
     first = next((d for d in diagnostics if d.severity == "error"), diagnostics[0])
     floor = "" if limits is None or limits.floor_us is None else f"; the floor is {limits.floor_us:g} us"
     status = status_of(diagnostics)
-    step = "profile where there is a GPU" if status == "unavailable" else first.hint or "correct it and profile again"
+    step = _WHERE if status == "unavailable" else first.hint or "correct it and profile again"
     return ProfileResult(
         status=status,
         summary=f"not timed: {first.message}{floor}{said_of(kernel)}; {step}",

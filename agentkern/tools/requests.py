@@ -15,6 +15,8 @@ Device = Literal["cpu", "cuda"]
 Emit = Literal["cuda", "ir", "placed", "gpu", "ptx", "sass", "layouts", "proofs", "host"]
 Size = Annotated[int, Field(ge=0, lt=1 << 62)]
 
+ON_CPU = "use `--device cpu`, the simulator"
+"""What to do without a GPU, for what runs on the CPU too."""
 EMITS: tuple[Emit, ...] = ("cuda", "ir", "placed", "gpu", "ptx", "sass", "layouts", "proofs", "host")
 TARGETS: tuple[Target, ...] = ("sm_80", "sm_90a", "sm_100a")
 

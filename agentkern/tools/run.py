@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,7 +50,7 @@ from agentkern.tools.memory_needs import NotEnoughMemory, check_tensors, check_v
 from agentkern.tools.nondeterminism import said_of
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.promised_inputs import ImpossiblePromise, keep_promises
-from agentkern.tools.requests import RunRequest
+from agentkern.tools.requests import ON_CPU, RunRequest
 from agentkern.tools.results import OutputRecord, RunResult, diagnostic_record
 from agentkern.tools.verify_model import signature_of
 
@@ -179,7 +179,10 @@ def _bind(kernel: Kernel, request: RunRequest, inputs: GivenInputs) -> BoundCall
             given |= {param.name: fitting(param, array, sizes)} if isinstance(array, np.ndarray) else {}
         return bind_call(signature, (), given, device=CPU)
     except CallError as e:
-        raise Failed(e.diagnostic(Span(request.path))) from e
+        found = e.diagnostic(Span(request.path))
+        if e.code == "AK710":
+            found = replace(found, hint=f"give it: `--dim {e.field('name')}=...`")
+        raise Failed(found) from e
     except NotEnoughMemory as e:
         raise Failed(error("AK812", Span(request.path), reason=str(e))) from e
     except ImpossiblePromise as e:
@@ -303,7 +306,7 @@ def _run_gpu(compiled: CompileResult, call: BoundCall, request: RunRequest) -> N
             images = {name: image_of(array) for name, array in placed.items()}
             run_on_gpu(worker, program, images, call.sizes, scalars, timeout_s=_GPU_TIMEOUT_S)
     except (NoDriver, DriverError) as e:
-        raise Failed(error("AK806", span, reason=str(e))) from e
+        raise Failed(error("AK806", span, reason=str(e), instead=ON_CPU)) from e
     except NvrtcMissing as e:
         raise Failed(error("AK807", span, reason=str(e))) from e
     except GpuRunFailed as e:
@@ -320,7 +323,7 @@ def _gpu_target(path: str) -> str:
     try:
         return gpu_target()
     except (NoDriver, DriverError) as e:
-        raise Failed(error("AK806", Span(path), reason=str(e))) from e
+        raise Failed(error("AK806", Span(path), reason=str(e), instead=ON_CPU)) from e
 
 
 _RUN: Mapping[str, Callable[[CompileResult, BoundCall, RunRequest], None]] = {

@@ -23,7 +23,7 @@ from agentkern.runtime.worker import Worker
 from agentkern.tools.progress import Report, silent
 from agentkern.tools.promised_inputs import ImpossiblePromise
 from agentkern.tools.reference_process import ReferenceFailure
-from agentkern.tools.requests import Device, KernelRequest, Numerics, Target, Value
+from agentkern.tools.requests import ON_CPU, Device, KernelRequest, Numerics, Target, Value
 from agentkern.tools.results import CheckRecord, VerifyResult, diagnostic_record
 from agentkern.tools.sources import UsageError, usage_error
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
@@ -66,7 +66,7 @@ def verify(
     try:
         request = _on_gpu(request) if request.device == "cuda" else request
     except (NoDriver, DriverError) as e:
-        return _without_verdict(request, (error("AK806", Span(request.path), reason=str(e)),))
+        return _without_verdict(request, (error("AK806", Span(request.path), reason=str(e), instead=ON_CPU),))
     program = program_of(_compile_request(request))
     if not isinstance(program, CompiledProgram):
         return _without_verdict(request, program)
@@ -80,8 +80,11 @@ def _verified(
 ) -> VerifyResult:
     missing = [info.name for info in program.sizes if info.static and info.name not in request.dims]
     if missing:
-        return _without_verdict(request, (error("AK803", Span(request.path), name=missing[0]),))
-    options = _options(request)
+        return _without_verdict(request, tuple(error("AK803", Span(request.path), name=name) for name in missing))
+    try:
+        options = _options(request)
+    except ReferenceFailure as e:
+        return _without_verdict(request, (error("AK811", Span(request.path), reason=str(e)),))
     first = program.first_result(request.dims)
     if first.status != "ok":
         return _without_verdict(request, first.diagnostics)
@@ -119,7 +122,7 @@ def _reason(e: Exception, compiled: CompileResult, path: str) -> Diagnostic:
             return error("AK810", Span(path), seconds=f"{e.seconds:g}")
         case _:
             code = next((code for kind, code in _CODES.items() if isinstance(e, kind)), "AK901")
-            return error(code, Span(path), reason=str(e))
+            return error(code, Span(path), reason=str(e), instead=ON_CPU)
 
 
 _CODES = {SimulatorUnavailableError: "AK808", NvrtcMissing: "AK807", NoDriver: "AK806", MemoryError: "AK812"}
@@ -157,10 +160,7 @@ def _options(request: VerifyRequest) -> VerifyOptions:
 
 def _reference(request: VerifyRequest) -> Reference | CompiledProgram | None:
     if request.reference is not None:
-        try:
-            return parse_reference(request.reference)
-        except ReferenceFailure as e:
-            raise usage_error("--reference", str(e)) from e
+        return parse_reference(request.reference)
     if request.reference_kernel is None:
         return None
     if request.reference_kernel.strip() == request.source.strip():

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentkern.compiler.abi import TensorParam
+from agentkern.diagnostics import Span, error
 from agentkern.tools.reference_process import (
     ReferenceFailure,
     ReferenceRequest,
@@ -26,6 +27,7 @@ from agentkern.tools.reference_process import (
     write_request,
 )
 from agentkern.tools.results import Mismatch
+from agentkern.tools.sources import usage_error
 from agentkern.tools.verify_agreement import Answer, agreement, violation
 from agentkern.tools.verify_cases import other_scalars
 from agentkern.tools.verify_criterion import Criterion
@@ -57,10 +59,10 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference:
-    """Read `FILE.py:FUNCTION`. Errors: ReferenceFailure."""
+    """Read `FILE.py:FUNCTION`. Errors: UsageError for another form; ReferenceFailure where there is no such file."""
     path, colon, function = text.rpartition(":")
     if not colon or not function.isidentifier():
-        raise ReferenceFailure(f"`{text}` is not FILE.py:FUNCTION")
+        raise usage_error("--reference", f"`{text}` is not FILE.py:FUNCTION")
     if not Path(path).is_file():
         raise ReferenceFailure(f"there is no file `{path}`")
     return Reference(Path(path), function)
@@ -166,7 +168,8 @@ def check_reference(subject: Subject, pending: Answers | None, criterion: Criter
     try:
         answers = pending.answers(subject)
     except ReferenceFailure as e:
-        return not_run(name, str(e))
+        problem = error("AK811", Span("reference"), reason=str(e))
+        return replace(not_run(name, str(e)), problem=problem)
     if criterion.max_error_ratio is not None and any(answer.exact is None for answer in answers.values()):
         return not_run(name, NO_FLOAT64)
     params, cases = subject.signature.outputs, pending.cases

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from agentkern.compiler.ir.core import SizeInfo, walk
 from agentkern.compiler.ir.interpreter import InterpreterError
 from agentkern.compiler.ir.nondeterminism import is_nondeterministic
+from agentkern.tools.counted import counted
 from agentkern.tools.memory_needs import check_tensors, check_values
 from agentkern.tools.nondeterminism import WHY, WORDS
-from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult
+from agentkern.tools.results import CheckRecord, Control, Mismatch, Status, Verdict, VerifyResult, diagnostic_record
 from agentkern.tools.verify_cases import MOST_ELEMS, check_promises, plan_sizes
 from agentkern.tools.verify_checks import CHECKS
 from agentkern.tools.verify_criterion import Criterion
@@ -145,8 +146,10 @@ def judge(
     records = tuple(_with_blind_spots(name, outcomes[name], controls) for name in NAMES)
     verdict = _verdict(records, controls, criterion, nondeterministic=nondeterministic)
     mismatch = next((outcomes[name].mismatch for name in RUN_ORDER if outcomes[name].mismatch is not None), None)
+    problems = tuple(o.problem for o in outcomes.values() if o.problem is not None) if verdict == "not_run" else ()
     return VerifyResult(
-        status=_STATUS[verdict],
+        status="failed" if problems else _STATUS[verdict],
+        diagnostics=tuple(diagnostic_record(problem) for problem in problems),
         summary=_summary(verdict, records, controls, mismatch, nondeterministic=nondeterministic),
         nondeterministic=nondeterministic,
         verdict=verdict,
@@ -224,7 +227,7 @@ def _summary(
             step = "hold the kernel to a `--reference` with a bound: `--criterion bound:max_error_ratio=2`"
             return f"no verdict{said}; shown: {', '.join(passed_names)}; next: {step}"
         return f"no verdict: {'; '.join(missing) or 'no check could tell a wrong answer'}{said}"
-    rejected = f"{len(passed_names)} checks passed, {len(controls)} wrong answers rejected"
+    rejected = f"{counted(len(passed_names), 'check')} passed, {counted(len(controls), 'wrong answer')} rejected"
     if "reference" in passed_names:
         return f"{verdict.replace('_', '-')}: {rejected}{said}; next: `agentkern profile`"
     return f"bit-exact: the code does what the kernel says ({rejected}); next: hold the kernel to a `--reference`"

@@ -10,6 +10,7 @@ import numpy as np
 
 from agentkern.compiler.ir.interpreter import RequirementError
 from agentkern.compiler.ir.interpreter_orders import Orders
+from agentkern.diagnostics import Diagnostic
 from agentkern.tools.inputs import Kind
 from agentkern.tools.results import CheckRecord, Mismatch
 from agentkern.tools.verify_cases import Plan, make_case
@@ -121,11 +122,15 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One check's record, the first wrong element, and what it said of each control that is wrong on its cases."""
+    """One check's record, the first wrong element, and what it said of each control that is wrong on its cases.
+
+    `problem`: why a check was not run, where that is neither the kernel nor the environment.
+    """
 
     record: CheckRecord
     mismatch: Mismatch | None = None
     controls: dict[str, bool] = field(default_factory=dict)
+    problem: Diagnostic | None = None
 
 
 def passed(name: str, detail: str, controls: dict[str, bool] | None = None) -> Outcome:

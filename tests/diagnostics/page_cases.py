@@ -17,10 +17,10 @@ class Options:
     dims: dict[str, int] = field(default_factory=dict)
 
 
-def options(page: Page) -> Options:
-    """The options of a page, as the command line spells them."""
+def options(text: str) -> Options:
+    """The options of a block, as the command line spells them."""
     found = Options()
-    words = page.options.split()
+    words = text.split()
     for flag, value in zip(words[::2], words[1::2], strict=True):
         if flag == "--kernel":
             found.kernel = value
@@ -31,9 +31,9 @@ def options(page: Page) -> Options:
     return found
 
 
-def reported(page: Page, text: str) -> tuple[Diagnostic, ...]:
-    """The diagnostics of a kernel text under a page's options."""
-    given = options(page)
+def reported(page: Page, text: str, *, is_right: bool = False) -> tuple[Diagnostic, ...]:
+    """The diagnostics of a kernel text under a page's options, of the right one under its own too."""
+    given = options(f"{page.options} {page.right_options if is_right else ''}")
     result = lower_source(text, PATH, given.kernel, given.dims, {})
     if result.kernel is None or CODES[page.code].source != "proofs":
         return result.diagnostics

@@ -38,7 +38,7 @@ def test_wrong_kernel_gives_exactly_what_the_page_reports(page: Page):
 
 @pytest.mark.parametrize("page", RIGHT, ids=lambda page: page.code)
 def test_corrected_kernel_is_accepted(page: Page):
-    assert reported(page, page.right) == ()
+    assert reported(page, page.right, is_right=True) == ()
 
 
 @pytest.mark.parametrize("page", WRONG, ids=lambda page: page.code)

@@ -34,6 +34,12 @@ def test_a_place_outside_the_text_is_shown_without_excerpt():
     assert "k.py:7:1" in render(error("AK205", Span("k.py", (7, 1), (7, 1)), **FIELDS), TEXT)
 
 
+def test_a_finding_about_a_whole_file_or_a_command_line_shows_no_line_of_it():
+    shown = render(error("AK805", Span("command line"), option="--dim", reason="no"), TEXT)
+    assert shown == "error[AK805]: `--dim`: no\n  --> command line"
+    assert "    1 | a" in render(error("AK205", Span("k.py", (1, 1), (1, 2)), **FIELDS), TEXT)
+
+
 def test_findings_come_in_source_order_and_once():
     late = error("AK205", Span("k.py", (2, 5), (2, 10)), **FIELDS)
     early = error("AK205", Span("k.py", (1, 1), (1, 2)), **FIELDS)

@@ -53,7 +53,7 @@ def test_check_json_is_one_object_with_the_common_fields(kernel: Path):
 def test_one_kernel_of_a_file_is_named_after_a_colon(kernel: Path):
     assert agentkern("check", f"{kernel}:rms_norm").code == 0
     answer = agentkern("check", f"{kernel}:rms_nrm", "--json")
-    assert answer.code == 1
+    assert answer.code == 2
     assert answer.json["diagnostics"][0]["code"] == "AK113"
 
 
@@ -96,6 +96,31 @@ def test_wrong_usage_ends_with_2_and_one_object(arguments: tuple[str, ...]):
     assert answer.json["status"] == "failed"
     assert answer.json["diagnostics"][0]["code"] in ("AK801", "AK805")
     assert agentkern(*arguments).err != ""
+
+
+@pytest.mark.parametrize(
+    ("option", "code"), [(("--dim", "Q=3"), "AK802"), (("--set", "eps=2"), "AK804")], ids=["dim", "set"]
+)
+def test_an_option_that_the_kernel_has_not_ends_with_2_unless_the_kernel_is_wrong_too(
+    kernel: Path, option: tuple[str, ...], code: str
+):
+    answer = agentkern("check", str(kernel), *option, "--json")
+    assert answer.code == 2
+    assert [d["code"] for d in answer.json["diagnostics"]] == [code]
+    kernel.write_text(BROKEN, encoding="utf-8")
+    assert agentkern("check", str(kernel), *option).code == 1
+
+
+@pytest.mark.parametrize(("arguments", "code"), [((), 0), (("eval",), 2), (("corpus",), 2)], ids=str)
+def test_a_group_without_a_command_shows_its_help_plainly(arguments: tuple[str, ...], code: int):
+    answer = agentkern(*arguments)
+    assert answer.code == code
+    said = answer.out + answer.err
+    assert said.startswith("Usage: agentkern")
+    assert "AK805" not in said
+    asked = agentkern(*arguments, "--json")
+    assert asked.code == 2
+    assert "a command is missing: " in asked.json["summary"]
 
 
 def test_wrong_usage_names_the_nearest_command():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -38,10 +39,32 @@ def test_show_has_all_that_is_needed_to_compile_it():
     assert "**The idea.**" in agentkern("corpus", "show", "rms_norm", "--corpus", CORPUS).out
 
 
+@pytest.mark.toolchain
+def test_the_command_that_show_ends_with_verifies_the_kernel():
+    shown = agentkern("corpus", "show", "vector_add", "--corpus", CORPUS, "--json").json
+    _, _, command = shown["summary"].partition("next: `agentkern ")
+    answer = agentkern(*shlex.split(command.rstrip("`")), "--json")
+    assert answer.code == 0, answer.out
+    assert "reference" in {check["name"] for check in answer.json["checks"] if check["status"] == "passed"}
+
+
+def test_every_kernel_is_shown_with_the_sizes_and_the_reference_that_verify_needs():
+    for kernel in agentkern("corpus", "list", "--corpus", CORPUS, "--json").json["kernels"][:8]:
+        shown = agentkern("corpus", "show", kernel["name"], "--corpus", CORPUS, "--json").json
+        assert all(f"--dim {name}={size}" in shown["summary"] for name, size in shown["compile_dims"].items())
+        assert "--reference" in shown["summary"]
+
+
 def test_an_unknown_name_is_wrong_usage_that_lists_the_names():
     answer = agentkern("corpus", "show", "rms_nrm", "--corpus", CORPUS, "--json")
     assert answer.code == 2
     assert "rms_norm" in answer.json["summary"]
+
+
+def test_one_kernel_is_counted_as_one(one: str):
+    assert (
+        agentkern("corpus", "list", "--limit", "1", "--corpus", one, "--json").json["summary"].startswith("1 kernel;")
+    )
 
 
 @pytest.fixture

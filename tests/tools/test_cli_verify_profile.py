@@ -43,13 +43,21 @@ def test_verify_prints_a_report_that_ends_with_the_verdict(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ((), 1),
+        ((), 2),
         (("--dim", "G=3"), 2),
-        (("--dim", "H=8", "--reference", "missing.py:f"), 2),
+        (("--dim", "H=8", "--reference", "missing.py:f"), 1),
+        (("--dim", "H=8", "--reference", "missing.py"), 2),
         (("--dim", "H=8", "--criterion", "roughly"), 2),
         (("--dim", "H=8", "--input", "x=x.npy"), 2),
     ],
-    ids=["no-size", "unknown-size", "missing-reference", "unknown-criterion", "array-input"],
+    ids=[
+        "no-size",
+        "unknown-size",
+        "missing-reference",
+        "reference-without-function",
+        "unknown-criterion",
+        "array-input",
+    ],
 )
 def test_what_cannot_be_verified_says_why(kernel: str, arguments: tuple[str, ...], code: int):
     answer = agentkern("verify", kernel, *arguments, "--json")
@@ -73,6 +81,22 @@ def test_profile_without_a_gpu_ends_with_3_and_gives_the_roofline(kernel: str):
     assert answer.json["roofline"]["bytes"] == 4 * 8192 * 7168 + 2 * 7168
     assert answer.json["floor_us"] == pytest.approx(answer.json["roofline"]["floor_us"])
     assert "floor" in agentkern("profile", kernel, "--dim", "H=7168,T=8192").out
+
+
+@pytest.mark.parametrize("command", ["compile", "run", "verify", "profile"])
+def test_a_size_that_was_not_given_is_told_alike_by_every_command(kernel: str, command: str):
+    answer = agentkern(command, kernel, "--json")
+    assert answer.code == 2
+    assert [d["code"] for d in answer.json["diagnostics"]] == ["AK803"]
+    assert "give it: `--dim H=...`" in answer.json["summary"]
+
+
+@pytest.mark.skipif(why_no_gpu() is None, reason="there is a GPU here")
+def test_what_to_do_without_a_gpu_is_what_the_command_can_do(kernel: str):
+    timed = agentkern("profile", kernel, "--dim", "H=8", "--json").json
+    assert "--device" not in timed["summary"] + timed["diagnostics"][0]["hint"]
+    verified = agentkern("verify", kernel, "--dim", "H=8", "--device", "cuda", "--json").json
+    assert "--device cpu" in verified["diagnostics"][0]["hint"]
 
 
 def test_profile_against_a_file_that_is_not_there_is_wrong_usage(kernel: str):

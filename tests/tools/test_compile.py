@@ -137,8 +137,8 @@ def test_the_same_text_gives_the_same_cuda_and_another_target_another(kernel: st
     [
         (("--target", "sm_70"), 2),
         (("--emit", "wasm"), 2),
-        ((), 1),
-        (("--dim", "H=64", "--dim", "G=2"), 1),
+        ((), 2),
+        (("--dim", "H=64", "--dim", "G=2"), 2),
         (("--dim", "H=64", "--numerics", "fast"), 1),
     ],
     ids=["unknown-target", "unknown-emit", "static-without-number", "unknown-size", "numerics-not-there-yet"],

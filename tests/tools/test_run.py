@@ -103,15 +103,13 @@ def test_a_seed_decides_the_inputs_that_are_not_given(add: Path):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("--input", "c=1.0", "--dim", "N=4"), "AK805", "a, b, scale"),
-        ((), "AK710", "N=..."),
         (("--input", "a=WIDE", "--dim", "N=4"), "AK702", "f32"),
         (("--input", "a=SHORT", "--dim", "N=4"), "AK705", ""),
         (("--input", "scale=true", "--dim", "N=4"), "AK707", "bool"),
         (("--dim", "N=1000000000000"), "AK812", "GiB"),
         (("--schedule", '{"version": 99, "grids": []}', "--dim", "N=4"), "AK613", "99"),
     ],
-    ids=["unknown-name", "size-not-shown", "dtype", "shape", "scalar", "memory", "schedule"],
+    ids=["dtype", "shape", "scalar", "memory", "schedule"],
 )
 def test_inputs_that_do_not_fit_are_named(add: Path, tmp_path: Path, arguments: tuple[str, ...], code: str, said: str):
     np.save(tmp_path / "wide.npy", np.zeros(4, np.float64))
@@ -120,6 +118,22 @@ def test_inputs_that_do_not_fit_are_named(add: Path, tmp_path: Path, arguments: 
     answer = agentkern("run", str(add), *(files.get(part, part) for part in arguments), "--json")
     assert answer.code == 1
     assert answer.json["status"] in ("failed", "rejected")
+    assert answer.json["diagnostics"][0]["code"] == code
+    assert said in answer.json["summary"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--input", "c=1.0", "--dim", "N=4"), "AK805", "a, b, scale"),
+        ((), "AK710", "give it: `--dim N=...`"),
+        (("--dim", "M=4"), "AK802", "`N`"),
+    ],
+    ids=["unknown-name", "size-not-shown", "unknown-size"],
+)
+def test_a_call_that_is_wrong_ends_with_2(add: Path, arguments: tuple[str, ...], code: str, said: str):
+    answer = agentkern("run", str(add), *arguments, "--json")
+    assert answer.code == 2
     assert answer.json["diagnostics"][0]["code"] == code
     assert said in answer.json["summary"]
 

@@ -88,7 +88,13 @@ def _install(
     if not shown:
         if record.clients.get(client.name) != needed:
             write_record(project, record.model_copy(update={"clients": {**record.clients, client.name: needed}}))
-        return _result(client, project, "unchanged", (), f"{client.title} has all of it already; {client.next_step}")
+        return _result(
+            client,
+            project,
+            "unchanged",
+            (),
+            f"nothing to do for {client.title}: all of it is there already; {client.next_step}",
+        )
     if not decide("".join(change.diff for change in shown)):
         return _result(client, project, "declined", shown, "nothing was written; `--yes` writes it")
     to_write = [change for change in changes if change.before != change.after]
@@ -155,7 +161,7 @@ def _undone(client: Client, project: Path, plan: Undo, shown: tuple[FileChange, 
     if said:
         summary = "; ".join(("taken back", *said))
     else:
-        summary = f"all of {client.title} is as it was before"
+        summary = f"for {client.title} all is as it was before"
     found = _result(client, project, "undone", shown, summary)
     return found.model_copy(update={"status": "failed"}) if plan.stuck else found
 

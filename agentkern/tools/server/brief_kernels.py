@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentkern.tools.counted import counted
 from agentkern.tools.results import CorpusEntry, CorpusListResult
 from agentkern.tools.server.brief import Answer, compact
 
@@ -32,7 +33,7 @@ def brief_kernels(result: CorpusListResult, *, with_source: bool) -> Answer:
     next_step = (
         "include_source=true gives their texts" if kept and not with_source else "other words" if not kept else ""
     )
-    summary = f"{len(kept)} kernels{left_out}" + (f"; next: {next_step}" if next_step else "")
+    summary = f"{counted(len(kept), 'kernel')}{left_out}" + (f"; next: {next_step}" if next_step else "")
     return {"status": result.status, "summary": summary, "kernels": kept}
 
 
