@@ -123,17 +123,45 @@ def test_profile_without_a_gpu_says_so_and_gives_the_floor(tmp_path: Path):
     converse(talk, tmp_path)
 
 
-def test_many_errors_are_cut_to_the_budget_and_counted(tmp_path: Path):
-    body = "".join(f"        out[n] = ak.nothing_of_that_name_{i}(a[n])\n" for i in range(200))
-    head = BROKEN.split("@ak.kernel")[0].replace("H", "N")
-    grid = "@ak.kernel\ndef f(a: ak.In[ak.f32, N], out: ak.Out[ak.f32, N]):\n    for n in ak.grid(N):\n"
-    source = head + grid + body
+MANY_GRID = "@ak.kernel\ndef f(a: ak.In[ak.f32, N], out: ak.Out[ak.f32, N]):\n    for n in ak.grid(N):\n"
+MANY_HEAD = BROKEN.split("@ak.kernel")[0].replace("H", "N") + MANY_GRID
+
+
+def test_every_error_of_a_kernel_is_told_at_once_and_its_fixes_mend_it(tmp_path: Path):
+    right = MANY_HEAD + "".join(f"        y{i} = ak.rsqrt(a[n] + {i}.0)\n" for i in range(6)) + "        out[n] = y5\n"
+    source = right.replace("rsqrt", "rsqr")
 
     async def talk(server: Conversation) -> None:
         answer = await server.call("ak_check", source=source)
-        assert n_tokens(answer) < 400
+        assert "more" not in answer
+        assert len(answer["diagnostics"]) == 6
+        edits = [e for d in answer["diagnostics"] for f in d["fixes"] for e in f["edits"]]
+        fix = Fix("", tuple(Edit(tuple(e["start"]), tuple(e["end"]), e["text"]) for e in edits))
+        assert apply_fix(source, fix) == right
+
+    converse(talk, tmp_path)
+
+
+def test_many_errors_are_cut_to_the_budget_and_counted(tmp_path: Path):
+    source = MANY_HEAD + "".join(f"        out[n] = ak.nothing_of_that_name_{i}(a[n])\n" for i in range(200))
+
+    async def talk(server: Conversation) -> None:
+        answer = await server.call("ak_check", source=source)
+        assert n_tokens(answer) < 2000
         shown = len(answer["diagnostics"])
+        assert shown > 20
         assert answer["more"].startswith(f"{200 - shown} more")
+
+    converse(talk, tmp_path)
+
+
+def test_what_to_give_is_said_by_the_tools_argument(tmp_path: Path):
+    async def talk(server: Conversation) -> None:
+        for tool in ("ak_compile", "ak_verify", "ak_profile"):
+            answer = await server.call(tool, source=RMS_NORM)
+            assert answer["diagnostics"][0]["code"] == "AK803"
+            assert answer["diagnostics"][0]["hint"] == 'give it: `dims={"H": ...}`'
+            assert "--" not in json.dumps(answer)
 
     converse(talk, tmp_path)
 

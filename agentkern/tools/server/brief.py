@@ -10,21 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkern.tools.nondeterminism import WHY
+from agentkern.tools.server.wording import spoken_here
 
 Answer = dict[str, Any]
 
-# What the command line calls things, and what they are called here.
-_SPOKEN_HERE = (
-    ("`agentkern profile`", "ak_profile"),
-    ("`agentkern verify`", "ak_verify"),
-    ("next: verify", "next: ak_verify"),
-    ("`--device cpu`", "device=cpu"),
-    ("`--reference FILE.py:FUNCTION` compares", "`reference`, a second kernel, compares"),
-    ("hold the kernel to a `--reference`", "hold it to a `reference`, a second kernel"),
-    ("`--criterion bound:max_error_ratio=2`", "`criterion`"),
-)
-
-BUDGET_BYTES = {"check": 1500, "compile": 1600, "verify": 960, "profile": 1900}
+# A check tells every error with every fix, so that all are mended in one edit: up to 2,000 tokens.
+BUDGET_BYTES = {"check": 8000, "compile": 1600, "verify": 960, "profile": 1900}
 _LONG_MESSAGE = 240
 _LONG_DETAIL = 70
 # Fields that go first when an answer is too long, with no loss of outcome: each can be had in full elsewhere.
@@ -37,7 +28,8 @@ def brief(tool: str, answer: Mapping[str, Any]) -> Answer:
     if budget is None:
         return _without_empty(answer)
     short = _without_empty({key: value for key, value in answer.items() if key != "diagnostics"})
-    short |= _SHORTEN.get(tool, dict)(answer)
+    if tool in _SHORTEN:
+        short |= _SHORTEN[tool](answer)
     short = _without_empty(short) | {"summary": _cut(answer["summary"])}
     found = [_diagnostic(item) for item in answer.get("diagnostics", ())]
     for field in _EXPENDABLE:
@@ -75,7 +67,7 @@ def _diagnostic(item: Mapping[str, Any]) -> Answer:
         "span": _span(item["span"]),
         "labels": [{"span": _span(label["span"]), "text": _cut(label["text"])} for label in item["labels"][:2]],
         "hint": _cut(item["hint"]),
-        "fixes": item["fixes"][:1],
+        "fixes": item["fixes"],
     }
     if short["severity"] == "error":
         del short["severity"]
@@ -116,8 +108,7 @@ _SHORTEN = {"verify": _verify, "compile": _compile, "profile": _profile}
 
 
 def _cut(text: str, limit: int = _LONG_MESSAGE) -> str:
-    for command, tool in _SPOKEN_HERE:
-        text = text.replace(command, tool)
+    text = spoken_here(text)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

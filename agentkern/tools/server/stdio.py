@@ -25,6 +25,7 @@ from agentkern.tools.server.brief import compact
 from agentkern.tools.server.jobs import JobStore
 from agentkern.tools.server.submit import Judging
 from agentkern.tools.server.tools import Services, ToolRow, tools_for
+from agentkern.tools.server.wording import spoken_here
 from agentkern.tools.sources import UsageError
 
 _SCHEME = "agentkern://"
@@ -76,7 +77,7 @@ class ToolServer:
         try:
             answer = await row.answer(arguments, self._services, progress)
         except UsageError as e:
-            return _misuse(e.diagnostic.message)
+            return _misuse(spoken_here(e.diagnostic.message))
         except OUR_ERRORS as e:
             found = our_error(e, "kernel.py")
             answer = {"status": "failed", "summary": f"{found.message}; {found.hint}", "diagnostics": [to_json(found)]}
