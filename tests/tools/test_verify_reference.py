@@ -17,6 +17,7 @@ from agentkern.dsl.dtypes import DTYPES
 from agentkern.tools.inputs import generate
 from agentkern.tools.reference_process import ReferenceFailure, read_answer
 from agentkern.tools.results import VerifyResult
+from agentkern.tools.sources import UsageError
 from agentkern.tools.verify_agreement import Answer, violation
 from agentkern.tools.verify_criterion import Criterion, CriterionError, criterion_beside, parse_criterion
 from agentkern.tools.verify_executors import InterpreterExecutor
@@ -220,6 +221,8 @@ def test_a_reference_that_fails_leaves_the_check_not_run(text: str, message: str
     assert state == "not_run"
     assert message in detail
     assert result.verdict == "not_run"
+    # neither the kernel nor the environment is at fault
+    assert (result.status, [d.code for d in result.diagnostics]) == ("failed", ["AK811"])
 
 
 def test_outputs_come_as_a_tensor_a_tuple_or_a_dict_and_their_number_is_checked() -> None:
@@ -259,7 +262,7 @@ def test_raw_storage_survives_the_way_to_torch_and_back(name: str) -> None:
 def test_a_reference_is_named_by_file_and_function() -> None:
     path = CORPUS / "norm" / "rms_norm" / "reference.py"
     assert parse_reference(f"{path}:reference") == Reference(path, "reference")
-    with pytest.raises(ReferenceFailure, match=r"FILE\.py:FUNCTION"):
+    with pytest.raises(UsageError, match=r"FILE\.py:FUNCTION"):
         parse_reference(str(path))
     with pytest.raises(ReferenceFailure, match="no file"):
         parse_reference("nowhere.py:f")
