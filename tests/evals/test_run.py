@@ -224,6 +224,7 @@ def test_unknown_names_are_told_with_the_nearest(tmp_path: Path):
         ),
         ((), "live", "AK805", "which model?"),
         (("--arms", "cuda/mpc"), "mock", "AK805", "did you mean `cuda/mcp`?"),
+        (("--task", "matmul"), "mock", "AK805", "there is nothing to run: `matmul` waits for matrix products"),
     ],
 )
 def test_what_cannot_be_run_is_a_coded_message(

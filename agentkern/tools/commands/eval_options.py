@@ -44,6 +44,15 @@ def tasks_in(folder: Path | None, names: Iterable[str] = ()) -> tuple[Task, ...]
         raise usage_error("--tasks", str(e)) from e
 
 
+def tasks_to_run(folder: Path | None, names: Iterable[str] = ()) -> tuple[Task, ...]:
+    """Return the same, of which at least one can be written today. Errors: UsageError, for blocked ones too."""
+    found = tasks_in(folder, names)
+    if all(task.is_blocked for task in found):
+        waiting = "; ".join(f"`{task.name}` waits for {task.blocked_by}" for task in found)
+        raise usage_error("--task", f"there is nothing to run: {waiting}")
+    return found
+
+
 def suite_in(folder: Path | None) -> Suite:
     """Return what a folder holds, of this package by default, bad tasks too. Errors: UsageError."""
     try:

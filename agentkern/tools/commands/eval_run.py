@@ -15,7 +15,7 @@ from agentkern.evals.mock import SCRIPTS
 from agentkern.evals.run import limits_of, run
 from agentkern.evals.run_model import RunRequest, RunResult
 from agentkern.evals.task_model import Task
-from agentkern.tools.commands.eval_options import of_run, tasks_in, tasks_option
+from agentkern.tools.commands.eval_options import of_run, tasks_option, tasks_to_run
 from agentkern.tools.commands.options import json_option
 from agentkern.tools.commands.terminal import progress
 from agentkern.tools.output import finish
@@ -75,7 +75,7 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Let models write kernels, and judge what they hand in."""
     if agents:
-        _run_agents(folder, tasks_in(tasks_folder, names), agents, (level, seed, device), as_json=as_json)
+        _run_agents(folder, tasks_to_run(tasks_folder, names), agents, (level, seed, device), as_json=as_json)
     if lane == "mock":
         models, names = models or tuple(f"mock/{name}" for name in SCRIPTS), names or (MOCK_TASK,)
     if not models:
@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913 - one parameter per option
         lane=lane,
         models=models,
         arms=chosen,
-        tasks=tasks_in(tasks_folder, names),
+        tasks=tasks_to_run(tasks_folder, names),
         epochs=epochs,
         limits=limits_of(
             messages=limit_messages,
