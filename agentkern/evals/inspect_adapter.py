@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import re
 import threading
 from contextlib import redirect_stdout
 
@@ -33,20 +32,12 @@ from agentkern.evals.prompts import task_prompt
 from agentkern.evals.records import CORRECT, Sample
 from agentkern.evals.run_model import Job, RunRequest
 from agentkern.evals.station import Station, lost_samples
+from agentkern.evals.unavailable import ModelUnavailable, plain_text, unavailable
 from agentkern.runtime.programs import OUR_ERRORS
 from agentkern.tools.progress import Report
 
 # Not public, and the only way in which inspect tells of providers, packages and keys that are not there.
 _PREREQUISITE: type[Exception] = importlib.import_module("inspect_ai._util.error").PrerequisiteError
-_INSTALL = re.compile(r"pip install (?:-\S+ |--\S+ )*[\"']?([\w.-]+)")
-
-
-class ModelUnavailable(RuntimeError):
-    """A model cannot be had: an unknown provider, a package or a key that is not there. `step`: what brings it."""
-
-    def __init__(self, reason: str, step: str | None = None) -> None:
-        super().__init__(reason)
-        self.step = step
 
 
 class _Run:
@@ -167,7 +158,7 @@ def _run_model(run: _Run, name: str, jobs: list[Job]) -> None:
         for ended in log.samples or ():
             run.keep_last(ended)
         if log.error is not None:
-            run.lost |= {job.id: _plain(log.error.message) for job in jobs if job.id not in run.lost}
+            run.lost |= {job.id: plain_text(log.error.message) for job in jobs if job.id not in run.lost}
 
 
 def _inspect_sample(job: Job) -> InspectSample:
@@ -183,24 +174,6 @@ def _model(request: RunRequest, name: str) -> Model:
         raise ModelUnavailable(str(e)) from e
     except (ImportError, ValueError, _PREREQUISITE) as e:
         raise unavailable(name, e) from e
-
-
-def unavailable(name: str, cause: Exception) -> ModelUnavailable:
-    """Return why a model cannot be had: first the package that is missing, if one is."""
-    said = _plain(str(cause))
-    wanted = _INSTALL.search(said)
-    package = cause.name if isinstance(cause, ModuleNotFoundError) and cause.name else wanted and wanted.group(1)
-    if not package:
-        return ModelUnavailable(f"`{name}`: {said}")
-    reason = f"`{name}` needs the package `{package}`, which is not installed here in a version that fits ({said})"
-    return ModelUnavailable(reason, f"`pip install -U {package}`")
-
-
-def _plain(text: str) -> str:
-    """Return a message without inspect's markup, on one line."""
-    for mark in ("[bold]", "[/bold]"):
-        text = text.replace(mark, "")
-    return " ".join(text.removeprefix("ERROR: ").split())
 
 
 @scorer(metrics=[accuracy()])

@@ -20,6 +20,7 @@ from agentkern.evals.ledger import HEADER, held, read_run, start_run
 from agentkern.evals.records import RunHeader, SampleState, Verdict
 from agentkern.evals.run_model import RunLimits, RunRequest, RunResult
 from agentkern.evals.task import suite_digest
+from agentkern.evals.unavailable import ModelUnavailable
 from agentkern.runtime.cache_keys import digest_of
 from agentkern.tools.counted import counted
 from agentkern.tools.progress import Report, silent
@@ -46,7 +47,7 @@ def run(request: RunRequest, report: Report = silent) -> RunResult:
         if missing:
             try:
                 adapter.run_jobs(request, missing, ledger, report)
-            except adapter.ModelUnavailable as e:
+            except ModelUnavailable as e:
                 return _unavailable("AK821", header, request, reason=str(e), step=e.step)
     return run_result(request.folder, header, len(missing))
 

@@ -95,7 +95,7 @@ def test_ir_text_with_a_fault_is_a_diagnostic() -> None:
 
 def test_missing_static_size_names_the_option() -> None:
     result = compile_kernel(CompileRequest(HEADER + ROW_SUM, "kernel.py"))
-    assert result.status == "unsupported"
+    assert (result.status, result.diagnostics[0].code) == ("failed", "AK803")
     assert "--dim H=" in (result.diagnostics[0].hint or "")
 
 

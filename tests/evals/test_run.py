@@ -14,13 +14,13 @@ import pytest
 
 from agentkern.evals import inspect_adapter, inspect_mock
 from agentkern.evals.arms import arms_named
-from agentkern.evals.inspect_adapter import unavailable
 from agentkern.evals.ledger import SAMPLES, Ledger, LedgerError
 from agentkern.evals.mock import SCRIPTS, Script, Turn
 from agentkern.evals.records import Sample
 from agentkern.evals.run import run as run_request
 from agentkern.evals.run_model import RunRequest
 from agentkern.evals.task import default_tasks, read_task
+from agentkern.evals.unavailable import unavailable
 from agentkern.tools.commands.eval_options import tasks_in
 from agentkern.tools.sources import UsageError
 from tests.evals.run_command import command, run, run_here, samples, transcript, without_keys

@@ -300,4 +300,15 @@ def segment_windows(f: ak.In[ak.i32, M + 1].offsets(T), x: ak.In[ak.f32, T, H], 
 """,
         {"T": 29, "H": 5, "M": 4, "N": 40},
     ),
+    Program(
+        "segments of which each is one block of rows",
+        """
+def one_block_segments(f: ak.In[ak.i64, M + 1].offsets(T), x: ak.In[ak.bf16, T], y: ak.Out[ak.bf16, 2 * T]):
+    for s, m in ak.grid(ak.segments(f).blocks(block=8)):
+        y[2 * m] = x[m]
+        y[2 * m + 1] = x[m]
+""",
+        {"T": 3, "M": 2},
+        frozenset({"T", "M"}),
+    ),
 )

@@ -21,12 +21,16 @@ Item = Form | Atom | Value
 
 
 class SameValues:
-    """`settled` are the blocks that are equal in both runs, `atoms` what else is known to be; both only grow."""
+    """`settled` are the blocks that are equal in both runs, `atoms` what else is known to be; both only grow.
+
+    Of a block that begins where its segment or piece does, to be settled says that it is as far from there in both.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.forms = scope.forms
         self.block_of = {n: block.name for block in scope.present for n in blocks.block_facts(block)}
+        self.bases = {block.name: block.first for block in scope.present}
         self.owner = {**self.block_of, **{n: each.segment.name for each in scope.forms.ragged for n in each.names}}
         self.varying = {*self.block_of, *scope.forms.data, *scope.forms.derived}
         self.settled: set[str] = set()
@@ -59,8 +63,11 @@ class SameValues:
                 return self._of_value(item)
 
     def _of_symbol(self, name: str) -> Iterable[Item] | None:
-        if name not in self.varying or self.owner.get(name) in self.settled:
+        if name not in self.varying:
             return ()
+        owner = self.owner.get(name)
+        if owner in self.settled:
+            return () if name.endswith(".ordinal") else (self.bases.get(owner, 0),)
         cases = self.forms.facts.fact(name).cases
         if cases:
             return cases
@@ -69,7 +76,7 @@ class SameValues:
 
     def _of_value(self, value: Value) -> Iterable[Item] | None:
         if isinstance(value.type, BlockType):
-            return () if value.type.name in self.settled else None
+            return (value.type.first,) if value.type.name in self.settled else None
         if isinstance(value.type, TensorType):
             return () if value.type.access == "in" else None
         if value in self.forms.fixed:

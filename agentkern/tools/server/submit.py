@@ -55,7 +55,8 @@ class Judging:
             names = [child.name for child in root.iterdir() if (child / "task.toml").is_file()]
             if name not in names:
                 near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-                hint = f"did you mean `{near[0]}`?" if near else f"tasks: {len(names)}"
+                other = f"there are {len(names)}; `agentkern eval list` names them"
+                hint = f"did you mean `{near[0]}`?" if near else other
                 raise usage_error("task", f"there is no task `{name[:MOST_NAME]}`; {hint}")
             found = read_task(root / name)
         except TaskError as e:

@@ -114,3 +114,16 @@ def test_the_last_row_of_a_segment_wants_one():
     assert found.code == "AK332" and found.hint is not None and "ak.require(s.end - s.start >= 1" in found.hint
     shown = body.replace("    total", "    ak.require(s.end > s.start, 'one')\n    total")
     assert codes_of(shown) == []
+
+
+@pytest.mark.parametrize(("second", "codes"), [("2 * m", []), ("2 * m + 3", ["AK304"])])
+def test_rows_of_one_block_are_those_of_their_own_segment(second: str, codes: list[str]):
+    """A segment that is one block at most begins where it does: its rows are no others' because the block is one."""
+    text = f"""import agentkern as ak
+@ak.kernel
+def k(f: ak.In[ak.i64, 3].offsets(3), x: ak.In[ak.f32, 3], y: ak.Out[ak.f32, 10].partial()):
+    for s, m in ak.grid(ak.segments(f).blocks(block=8)):
+        y[2 * m + 1] = x[m]
+        y[{second}] = x[m]
+"""
+    assert [d.code for d in diagnose(prove_kernel(accepted(text)), "kernel.py")] == codes
