@@ -17,7 +17,7 @@ from typing import Any
 from agentkern.evals.arms import Arm
 from agentkern.evals.task_model import Task
 
-_TEXTS = Path(__file__).parent / "mock_texts"
+TEXTS = Path(__file__).parent / "mock_texts"
 _CAST = re.compile(r"\.to\(ak\.(\w+)\)")
 MEGABYTE = 1_000_000
 
@@ -83,7 +83,7 @@ def broken_text(scene: Scene) -> str:
 
 def _stored(scene: Scene, which: str) -> str:
     ending = {"cuda": "cu", "triton": "triton.txt"}[scene.arm.language]
-    file = _TEXTS / f"{scene.task.name}.{which}.{ending}"
+    file = TEXTS / f"{scene.task.name}.{which}.{ending}"
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
