@@ -28,12 +28,16 @@ CORRECT: tuple[Verdict, ...] = ("bit_exact", "within_bound")
 
 
 class Timing(Record):
-    """One shape of a submission on a GPU. `baselines`: median microseconds by name, at equal precision."""
+    """One shape of a submission on a GPU. `baselines`: median microseconds by name, at equal precision.
+
+    `floor_us`: of what it moves and computes at measured ceilings; `least_us`: what no right program can beat.
+    """
 
     sizes: dict[str, int]
     median_us: Amount
     ci_us: tuple[Amount, Amount]
     floor_us: Amount
+    least_us: Amount
     baselines: dict[str, Amount] = Field(default_factory=dict)
 
 

@@ -37,11 +37,17 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What any correct program must do at least. `flops` counts a multiply-add as two."""
+    """What a program of some results does at least. `flops` counts a multiply-add as two.
+
+    `bytes_maybe_read`, `bytes_maybe_written`: how many of the bytes depend on values (gathered by indices, behind
+    masks, in loops that may end early), so that some inputs need none of them.
+    """
 
     bytes_read: int
     bytes_written: int
     flops: float = 0.0
+    bytes_maybe_read: int = 0
+    bytes_maybe_written: int = 0
 
     @property
     def bytes_moved(self) -> int:
@@ -134,9 +140,10 @@ def impossible_below_us(work: Work, ceilings: Ceilings) -> float:
     """Return the time that no correct program can beat: a smaller one is an error of the measurement or a cheat.
 
     Inputs come from memory, for the cache was flushed; writes up to the cache's size may still lie there at the end.
-    Peaks are the vendor's, not those measured.
+    What depends on values is not counted. Peaks are the vendor's, not those measured.
     """
-    must_move = work.bytes_read + max(0, work.bytes_written - ceilings.l2_bytes)
+    must_write = work.bytes_written - work.bytes_maybe_written
+    must_move = work.bytes_read - work.bytes_maybe_read + max(0, must_write - ceilings.l2_bytes)
     by_memory = must_move / ceilings.peak_bytes_per_s
     by_units = work.flops / ceilings.peak_flops_per_s if ceilings.peak_flops_per_s else 0.0
     return max(by_memory, by_units) * 1e6

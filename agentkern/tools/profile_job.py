@@ -92,6 +92,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
     measured = Measured(
         median_us=ours.estimate_us.median,
         floor_us=floor,
+        least_us=impossible_below_us(work, ceilings),
         empty_us=empty.estimate_us.median,
         work=work,
         ceilings=ceilings,
@@ -102,7 +103,7 @@ def measured_result(request: ProfileRequest, compiled: CompileResult, made: Buil
         schedule=compiled.schedule.to_json() if compiled.schedule is not None else {},
     )
     failures = [failure for timing in (ours, copy, *others) for failure in timing.failures]
-    too_fast = measured.median_us < impossible_below_us(work, ceilings)
+    too_fast = measured.median_us < measured.least_us
     if too_fast:
         failures.append(f"{measured.median_us:.2f} us is below what any correct program can take")
     result = _result(request, compiled, measured, (ours, copy, others), failures)
@@ -134,6 +135,7 @@ def _result(
         gbytes_per_s=round(work.bytes_moved / median * 1e-3, 1),
         tflops=round(work.flops / median * 1e-6, 4),
         floor_us=round(measured.floor_us, 3),
+        least_us=round(measured.least_us, 3),
         percent_of_floor=round(measured.percent_of_floor, 1),
         of_copy=round(of_copy, 4),
         bound=bound,

@@ -24,6 +24,7 @@ class Measured:
 
     median_us: float
     floor_us: float
+    least_us: float
     empty_us: float
     work: Work
     ceilings: Ceilings

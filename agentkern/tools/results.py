@@ -220,7 +220,11 @@ class Baseline(Record):
 
 
 class ProfileResult(KernelResult):
-    """Time against the floor; without a GPU the times are None and the roofline stands."""
+    """Time against the floor; without a GPU the times are None and the roofline stands.
+
+    `floor_us`: of the bytes and operations at measured ceilings; `least_us`: what no right program can beat, of what
+    must move whatever the values are, at the vendor's peaks.
+    """
 
     kernel_id: str | None = None
     median_us: float | None = None
@@ -229,6 +233,7 @@ class ProfileResult(KernelResult):
     gbytes_per_s: float | None = None
     tflops: float | None = None
     floor_us: float | None = None
+    least_us: float | None = None
     percent_of_floor: float | None = None
     of_copy: float | None = None
     bound: Bound | None = None

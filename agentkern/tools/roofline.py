@@ -5,17 +5,18 @@ Counts a TILE kernel's operations over the whole of their grid; knows nothing of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agentkern.compiler.analysis.blocks import ordinal_name
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel, Op, Value
+from agentkern.compiler.ir.core import Kernel, Op, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.function_table import FUNCTIONS
+from agentkern.compiler.ir.loop_ops import loop_parts
 from agentkern.compiler.ir.segments import length_name, segment_axes
-from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, tile_of
+from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, entries_of, mask_of, tile_of
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.targets.limits import REFERENCE_DEVICES
 from agentkern.runtime.timing import Ceilings, Work, floor_us
@@ -47,17 +48,23 @@ def kernel_work(kernel: Kernel, sizes: Mapping[str, int]) -> Work | None:
     flops = _total(tuple(_flops(kernel)), sizes, _counts(kernel))
     if read is None or written is None or flops is None:
         return None
-    return Work(read, written, float(flops))
+    (read, maybe_read), (written, maybe_written) = read, written
+    return Work(read, written, float(flops), maybe_read, maybe_written)
 
 
 _READS = (("in", "inout"), ("load", "atomic"))
 _WRITES = (("out", "inout"), ("store", "atomic"))
 
 
-def _moved(kernel: Kernel, way: tuple[tuple[str, ...], tuple[str, ...]], sizes: Mapping[str, int]) -> int | None:
-    """Bytes read or written: of each tensor what is asked for, at most each element once. way: accesses, operations."""
+def _moved(
+    kernel: Kernel, way: tuple[tuple[str, ...], tuple[str, ...]], sizes: Mapping[str, int]
+) -> tuple[int, int] | None:
+    """Bytes read or written: of each tensor what is asked for, at most each element once. way: accesses, operations.
+
+    Second, how many of them depend on values.
+    """
     accesses, names = way
-    total = 0
+    total, certain = 0, 0
     for param in kernel.params:
         if not isinstance(param.type, TensorType) or param.type.access not in accesses:
             continue
@@ -65,13 +72,19 @@ def _moved(kernel: Kernel, way: tuple[tuple[str, ...], tuple[str, ...]], sizes: 
         if whole is None:
             return None
         asked = _asked(kernel, param, names, sizes)
-        total += whole if asked is None else min(whole, asked)
-    return total
+        total += whole if asked is None else min(whole, asked[0])
+        certain += 0 if asked is None else min(whole, asked[1])
+    return total, total - certain
 
 
-def _asked(kernel: Kernel, tensor: Value, names: tuple[str, ...], sizes: Mapping[str, int]) -> int | None:
-    """The bytes of a tensor that operations of these names ask for; None if it is used in another way, as offsets."""
+def _asked(kernel: Kernel, tensor: Value, names: tuple[str, ...], sizes: Mapping[str, int]) -> tuple[int, int] | None:
+    """The bytes of a tensor that operations of these names ask for, all and whatever the values are.
+
+    None if it is used in another way, as offsets.
+    """
     amounts: list[int | Dim] = []
+    certain: list[int | Dim] = []
+    starts = {op.result for op in walk(kernel.body) if op.name == "start"}
     for op, around in _scoped(kernel.body, _Around()):
         if tensor not in op.operands:
             continue
@@ -81,15 +94,28 @@ def _asked(kernel: Kernel, tensor: Value, names: tuple[str, ...], sizes: Mapping
             tile = tile_of(op)
             assert isinstance(tile.type, TileType)
             amounts.append(dims.mul(_elements(tile, around), tile.type.dtype.nbytes))
-    return _total(tuple(amounts), sizes, _counts(kernel))
+            if around.is_certain and not around.ends and _is_certain(op, starts):
+                certain.append(amounts[-1])
+    found = _total(tuple(amounts), sizes, _counts(kernel)), _total(tuple(certain), sizes, _counts(kernel))
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def _is_certain(op: Op, starts: Set[Value]) -> bool:
+    """Whether an access touches the same elements whatever the values are: blocks, their first indices and ranges."""
+    entries = [entry for entry in entries_of(op) if entry.operand is not None]
+    return mask_of(op) is None and all(entry.is_block or entry.operand in starts for entry in entries)
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """The blocks of the grid and the loops around an operation; where segments end, by the block that numbers them."""
+    """The blocks of the grid and the loops around an operation; where segments end, by the block that numbers them.
+
+    `is_certain`: no choice and no loop that may end early stands around it.
+    """
 
     blocks: tuple[BlockType, ...] = ()
     ends: Mapping[BlockType, int | Dim] = field(default_factory=dict[BlockType, int | Dim])
+    is_certain: bool = True
 
 
 def _scoped(ops: Sequence[Op], outer: _Around) -> Iterator[tuple[Op, _Around]]:
@@ -97,9 +123,18 @@ def _scoped(ops: Sequence[Op], outer: _Around) -> Iterator[tuple[Op, _Around]]:
     for op in ops:
         yield op, outer
         ends = {axis.type: axis.end for axis in segment_axes(op)} if op.name == "grid" else {}
+        certain = outer.is_certain and not _may_end(op)
         for region in op.regions:
             inner = tuple(arg.type for arg in region.args if isinstance(arg.type, BlockType))
-            yield from _scoped(region.ops, _Around((*outer.blocks, *inner), {**outer.ends, **ends}))
+            yield from _scoped(region.ops, _Around((*outer.blocks, *inner), {**outer.ends, **ends}, certain))
+
+
+def _may_end(op: Op) -> bool:
+    """Whether values decide if an operation's regions run."""
+    if op.name != "loop":
+        return op.name == "branch"
+    parts = loop_parts(op)
+    return bool(parts.limits) or parts.stop is not None
 
 
 def _elements(value: Value, around: _Around) -> int | Dim:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agentkern.compiler.codegen.expressions import operation
 from agentkern.compiler.codegen.prelude import PRELUDE, prelude_functions, prelude_text
-from agentkern.compiler.codegen.usual_forms import usual_functions
+from agentkern.compiler.codegen.usual_forms import definition_function, form_functions
 from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.dsl.dtypes import DTYPES
 from evals.functions.scan import FLAGS, HERE
@@ -48,12 +48,12 @@ int main() {
 """
 
 
-def program(name: str, reach: float | None = None) -> str:
-    """C++ that counts the inputs of one operation that are usual, and those whose bits differ.
+def program(name: str, form: int = 0, reach: float | None = None) -> str:
+    """C++ that counts the inputs for which a form of one operation holds, and those whose bits differ.
 
-    `reach`: count as usual what is at most that large, whatever the form says.
+    `reach`: count what is at most that large, whatever the form says.
     """
-    usual, is_usual, definition = usual_functions(name)
+    (usual, is_usual), definition = form_functions(name)[form], definition_function(name)
     rows = prelude_functions([usual, is_usual, definition, "ak_div_row_rcp"])
     text = [row.text for row in rows if row.name in PRELUDE and PRELUDE[row.name].kind == "math"]
     several = len(USUAL[name].value.parameters) > 1
@@ -68,12 +68,12 @@ def program(name: str, reach: float | None = None) -> str:
     return "\n".join([head, *text, block])
 
 
-def scan(name: str, reach: float | None = None) -> dict[str, object]:
+def scan(name: str, form: int = 0, reach: float | None = None) -> dict[str, object]:
     """Compile and run one scan."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "usual.cpp"), Path(folder, "usual")
-        source.write_text(program(name, reach))
+        source.write_text(program(name, form, reach))
         subprocess.run(["g++", *FLAGS, "-o", str(binary), str(source), "-lm"], check=True)
         run = subprocess.run([str(binary)], check=True, capture_output=True, text=True)
     return {**json.loads(run.stdout), "seconds": round(time.perf_counter() - start, 1)}
@@ -81,7 +81,8 @@ def scan(name: str, reach: float | None = None) -> dict[str, object]:
 
 def text_digest(name: str) -> str:
     """SHA-256 of the text that a scan speaks of."""
-    return hashlib.sha256(prelude_text(usual_functions(name)).encode()).hexdigest()
+    functions = [*(function for form in form_functions(name) for function in form), definition_function(name)]
+    return hashlib.sha256(prelude_text(functions).encode()).hexdigest()
 
 
 def main(names: list[str]) -> int:
@@ -93,12 +94,14 @@ def main(names: list[str]) -> int:
         found[name] = {"date": datetime.date.today().isoformat(), "text_sha256": text_digest(name), **scan(name)}
         reach = USUAL[name].reach
         if reach is not None:
-            found[name]["value_alone"] = {"up_to": reach, **scan(name, reach)}
+            found[name]["value_alone"] = {"up_to": reach, **scan(name, reach=reach)}
+        if USUAL[name].wide is not None:
+            found[name]["wide"] = scan(name, 1)
         print(f"{name}: {found[name]}", flush=True)
     head = {"what": "usual forms against their definitions, all 2^32 inputs", "divisors": list(DIVISORS)}
     tail = {"cpu": cpu_model(), "compiler": first_line("g++", "--version"), "flags": " ".join(FLAGS)}
     path.write_text(json.dumps({**head, "forms": found, **tail}, indent=2) + "\n")
-    return int(any(form["unlike_definition"] for form in found.values()))
+    return int(any(row["unlike_definition"] for form in found.values() for row in (form, form.get("wide", form))))
 
 
 if __name__ == "__main__":

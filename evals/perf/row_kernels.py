@@ -104,7 +104,7 @@ def _work(tile: Kernel, sizes: Mapping[str, int]) -> list[float]:
 
     found = kernel_work(tile, sizes)
     assert found is not None
-    return [found.bytes_read, found.bytes_written, found.flops]
+    return [found.bytes_read, found.bytes_written, found.flops, found.bytes_maybe_read, found.bytes_maybe_written]
 
 
 def lowered(kernel: str, statics: Mapping[str, int]) -> Kernel:

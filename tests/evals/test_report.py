@@ -62,7 +62,7 @@ def ledger(tmp_path: Path) -> Ledger:
 def fill(ledger: Ledger, *, text: str = "kernel") -> None:
     verdicts = ("bit_exact", "wrong", "within_bound", None)
     for number, verdict in enumerate(verdicts * 3):
-        timing = Timing(sizes={"N": 8}, median_us=5.0, ci_us=(4, 6), floor_us=1.0, baselines={text: 10.0})
+        timing = Timing(sizes={"N": 8}, median_us=5.0, ci_us=(4, 6), floor_us=1.0, least_us=0.9, baselines={text: 10.0})
         made = judgement(verdict or "wrong", summary=text, timings=(timing,), codes=("AK101",))
         handed_in = (submission(None, judgement=made, source=text, tokens=50 * number),) if verdict else ()
         calls = (call(1, codes=("AK101",), source_digest="a"), call(2, None, refused=text), call(3, source_digest="b"))

@@ -9,20 +9,23 @@ import torch
 
 from agentkern.compiler.codegen.expressions import operation
 from agentkern.compiler.codegen.prelude import prelude_text
-from agentkern.compiler.codegen.usual_forms import usual_functions
+from agentkern.compiler.codegen.usual_forms import definition_function, form_functions
 from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.dsl.dtypes import DTYPES
 from agentkern.runtime.driver import driver
 from agentkern.runtime.nvrtc import NvrtcOptions, compile_cuda
 
 pytestmark = [pytest.mark.gpu, pytest.mark.toolchain]
-DIVISORS = (2.0**-126, 1.5 * 2.0**-60, 1 - 2.0**-24, 1.0, 3.0, 2 - 2.0**-23, 7168.0, 1.3125 * 2.0**125)
+DIVISORS = (-3.0, 2.0**-126, 1.5 * 2.0**-60, 1 - 2.0**-24, 1.0, 3.0, 2 - 2.0**-23, 7168.0, 1.3125 * 2.0**125)
 THREADS, BLOCKS = 256, 1 << 12
 
 
-def kernel_of(name: str) -> str:
-    """A kernel that counts usual inputs, and those whose bits differ, over all 2^32."""
-    usual, is_usual, definition = usual_functions(name)
+FORMS = [(name, number) for name, form in USUAL.items() for number in range(len(form.forms))]
+
+
+def kernel_of(name: str, form: int) -> str:
+    """A kernel that counts the inputs that a form holds for, and those whose bits differ, over all 2^32."""
+    (usual, is_usual), definition = form_functions(name)[form], definition_function(name)
     operands = ("x", "b", "y") if len(USUAL[name].value.parameters) > 1 else ("x",)
     call = f"({', '.join(operands)})"
     full = operation(name, DTYPES["f32"]).format(*operands)
@@ -44,11 +47,11 @@ extern "C" __global__ void count(float b, unsigned long long* found) {{
 """
 
 
-def counted(name: str, divisor: float) -> tuple[int, int]:
+def counted(name: str, form: int, divisor: float) -> tuple[int, int]:
     gpu = driver()
     arch = gpu.info(0).target
     assert arch is not None
-    built = compile_cuda(kernel_of(name), NvrtcOptions(arch))
+    built = compile_cuda(kernel_of(name, form), NvrtcOptions(arch))
     found = torch.zeros(2, dtype=torch.int64, device="cuda")
     with gpu.on_device(0):
         function = gpu.function(gpu.load_module(built.cubin), "count", 0)
@@ -60,15 +63,16 @@ def counted(name: str, divisor: float) -> tuple[int, int]:
     return held, wrong
 
 
-@pytest.mark.parametrize("name", [name for name in USUAL if len(USUAL[name].value.parameters) == 1])
-def test_a_usual_form_has_the_bits_of_its_definition_for_every_input(name):
-    held, wrong = counted(name, 1.0)
+@pytest.mark.parametrize(("name", "form"), [row for row in FORMS if len(USUAL[row[0]].value.parameters) == 1])
+def test_a_form_has_the_bits_of_its_definition_for_every_input(name, form):
+    held, wrong = counted(name, form, 1.0)
     assert wrong == 0
     assert held > 1 << 31
 
 
+@pytest.mark.parametrize("form", [0, 1])
 @pytest.mark.parametrize("divisor", DIVISORS)
-def test_a_usual_quotient_has_the_bits_of_the_division_for_every_dividend(divisor):
-    held, wrong = counted("divide_by", divisor)
+def test_a_usual_quotient_has_the_bits_of_the_division_for_every_dividend(divisor, form):
+    held, wrong = counted("divide_by", form, divisor)
     assert wrong == 0
     assert held > 1 << 30

@@ -84,6 +84,7 @@ def test_an_unknown_size_is_wrong_usage() -> None:
 MEMORY = Measured(
     median_us=100.0,
     floor_us=90.0,
+    least_us=80.0,
     empty_us=2.0,
     work=Work(4 * 10**8 // 2, 4 * 10**8 // 2, 1e6),
     ceilings=Ceilings(4.4e12, 4.8e12, 50 << 20, flops_per_s=6e13),

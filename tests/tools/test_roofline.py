@@ -188,3 +188,49 @@ def test_the_parts_of_a_range_are_together_the_range(rows: int):
     work = kernel_work(tile(PARTS, H=5), {"T": rows})
     assert work is not None
     assert (work.bytes_read, work.bytes_written, work.flops) == (4 * 5 * rows, 4 * 4 * 5, 2 * 5 * rows)
+
+
+def test_what_values_decide_is_not_certain_to_move():
+    gathered = kernel_work(tile(GATHER, H=8), {"B": 3, "T": 2, "S": 25})
+    assert gathered is not None
+    assert (gathered.bytes_maybe_read, gathered.bytes_maybe_written) == (2 * 8 * 6, 0)
+    scattered = kernel_work(tile(IN_PLACE, H=8), {"T": 3, "S": 25})
+    assert scattered is not None
+    assert (scattered.bytes_maybe_read, scattered.bytes_maybe_written) == (0, 4 * 8 * 3)
+    plain = kernel_work(tile(RMS_NORM, H=8), {"T": 7})
+    assert plain is not None
+    assert (plain.bytes_maybe_read, plain.bytes_maybe_written) == (0, 0)
+
+
+EARLY = """\
+import agentkern as ak
+
+T, N = ak.dim("T"), ak.dim("N")
+
+
+@ak.kernel
+def total(x: ak.In[ak.f32, N], m: ak.In[ak.f32, N], out: ak.Out[ak.f32, T]):
+    for t in ak.grid(T):
+        s = ak.zeros((t,), ak.f32)
+        for n in ak.steps(ak.each(N){limit}):
+            s = s + {load}
+            {end}
+        out[t] = s
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "load", "end", "maybe"),
+    [
+        ("", "x[n]", "pass", 0),
+        ("", "ak.load(x[n], where=m[n] > 0.0, fill=0.0)", "pass", 40),
+        ("", "x[n // 2]", "pass", 40),
+        ("", "x[n]", "if x[n] > 5.0: break", 40),
+        (", until=t.index + 1", "x[n]", "pass", 40),
+    ],
+)
+def test_masks_and_loops_that_end_early_make_bytes_uncertain(limit, load, end, maybe):
+    text = EARLY.format(limit=limit, load=load, end=end)
+    work = kernel_work(tile(text), {"T": 1, "N": 10})
+    assert work is not None
+    assert work.bytes_maybe_read == maybe

@@ -1,6 +1,7 @@
 """Functions over several registers that compute an element operation's usual form, or its definition where one is not.
 
-The forms are `ir/function_usual.py`'s. All registers are neighbours in one thread, so a branch costs a vector one vote.
+The forms are `ir/function_usual.py`'s; a wide form is tried where the first does not hold. All registers are neighbours
+in one thread, so a branch costs a vector one vote.
 """
 
 import re
@@ -15,10 +16,14 @@ from agentkern.compiler.ir.gpu_types import RegisterArray
 from agentkern.dsl.dtypes import DTYPES
 
 
-def usual_functions(name: str) -> tuple[str, ...]:
-    """Prelude functions that the vector form of an operation calls: the usual form, its condition, the definition."""
-    definition = operation(name, DTYPES["f32"]).partition("(")[0]
-    return (function_name(f"usual_{name}"), function_name(f"is_usual_{name}"), definition)
+def definition_function(name: str) -> str:
+    """The prelude function of an operation's definition."""
+    return operation(name, DTYPES["f32"]).partition("(")[0]
+
+
+def form_functions(name: str) -> tuple[tuple[str, str], ...]:
+    """Prelude functions of the forms of an operation, the usual one first: the value, and whether it holds."""
+    return tuple((function_name(form.value.name), function_name(form.holds.name)) for form in USUAL[name].forms)
 
 
 _CHAINS = 4  # conditions that do not wait for each other
@@ -31,7 +36,8 @@ def usual_vector(
 
     `within`: bounds of the first operand's magnitude, given where the last parameter is true.
     """
-    usual, is_usual, definition = usual_functions(name)
+    (usual, is_usual), *wide = form_functions(name)
+    definition = definition_function(name)
     names = USUAL[name].value.parameters
     kinds = "".join("v" if is_array else "s" for is_array in arrays)
     suffix = ("" if all(arrays) else f"_{kinds}") + ("" if within is None else f"_{_tag(within)}")
@@ -40,7 +46,7 @@ def usual_vector(
     operands = [f"{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True)]
     each = f"for (int i = 0; i < {count}; ++i)"
     condition = (
-        _each_is_usual(is_usual, operands, count) if within is None else _ends_are_usual(is_usual, names, within)
+        _each_holds("usual", is_usual, operands, count) if within is None else _ends_are_usual(is_usual, names, within)
     )
     varying = [n for n, is_array in zip(names, arrays, strict=True) if is_array]
     kept = " ".join(f"own_{n}[i] = {n}[i];" for n in varying)
@@ -51,7 +57,10 @@ def usual_vector(
         "if (is_usual) {",
         "  #pragma unroll",
         f"  {each} to[i] = {usual}({', '.join(operands)});",
-        "} else {  // seldom: a loop as short as can be, over copies that it may index",
+        "  return true;",
+        "}",
+        *(line for value, holds in wide for line in _wide(value, holds, operands, count)),
+        "{  // seldom: a loop as short as can be, over copies that it may index",
         *(f"  float {name}[{count}];" for name in local),
         "  #pragma unroll",
         f"  {each} {{ {kept} }}",
@@ -60,7 +69,7 @@ def usual_vector(
         "  #pragma unroll",
         f"  {each} to[i] = {local[0]}[i];",
         "}",
-        "return is_usual;",
+        "return false;",
     ]
     return PreludeFunction(
         f"bool ak_{name}_f32x{count}{suffix}(float* to, {', '.join(parameters)})",
@@ -68,19 +77,31 @@ def usual_vector(
         "\n".join(body),
         f"`{name}` of {count} registers: its usual form, or its definition where one of them is not usual",
         "compiler/ir/function_usual.py",
-        (usual, is_usual, definition),
+        (usual, is_usual, *(function for functions in wide for function in functions), definition),
     )
 
 
-def _each_is_usual(is_usual: str, operands: list[str], count: int) -> list[str]:
+def _each_holds(form: str, holds: str, operands: list[str], count: int) -> list[str]:
     chains = min(count, _CHAINS)
-    together = " & ".join(f"usual[{k}]" for k in range(chains))
+    together = " & ".join(f"{form}[{k}]" for k in range(chains))
     return [
-        f"bool usual[{chains}] = {{{', '.join(['true'] * chains)}}};",
+        f"bool {form}[{chains}] = {{{', '.join(['true'] * chains)}}};",
         "#pragma unroll",
-        f"for (int i = 0; i < {count}; ++i) usual[i % {chains}] = usual[i % {chains}] & "
-        f"{is_usual}({', '.join(operands)});",
-        f"const bool is_usual = {together};",
+        f"for (int i = 0; i < {count}; ++i) {form}[i % {chains}] = {form}[i % {chains}] & "
+        f"{holds}({', '.join(operands)});",
+        f"const bool is_{form} = {together};",
+    ]
+
+
+def _wide(value: str, holds: str, operands: list[str], count: int) -> list[str]:
+    """The wide form of all registers, where it holds for all."""
+    return [
+        *_each_holds("wide", holds, operands, count),
+        "if (is_wide) {",
+        "  #pragma unroll",
+        f"  for (int i = 0; i < {count}; ++i) to[i] = {value}({', '.join(operands)});",
+        "  return false;",
+        "}",
     ]
 
 
@@ -109,7 +130,7 @@ def print_usual(f: Printer, op: Op) -> None:
         at = f.summand(rest.pop(0)) if is_array else "0"
         spelled.append(f.bare(value) if at == "0" else f"{f.bare(value)} + {at}")
         arrays.append(is_array)
-    for function in usual_functions(name):
+    for function in (*(function for form in form_functions(name) for function in form), definition_function(name)):
         f.use(function)
     kinds, bounds = arrays[1:], None
     if isinstance(within, tuple):

@@ -20,7 +20,7 @@ RESULTS: dict[str, ValueType] = {
         ("add", "sub", "mul", "div", "usual_div", "fma", "fms", "fnma", "max", "min", "abs", "neg", "copysign"), "f32"
     ),
     **dict.fromkeys(("horner", "select", "call", "choose", "float_of", "w_round"), "f32"),
-    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "u_ge", "both"), "bool"),
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "u_ge", "both", "either"), "bool"),
     **dict.fromkeys(("bits", "u_add", "u_sub", "u_and", "u_or", "u_shl", "u_shr", "u_sar", "w_high", "pick"), "u32"),
     **dict.fromkeys(("w_join", "w_mul", "w_add", "w_sub", "w_shl", "w_shr", "w_whole"), "u64"),
 }

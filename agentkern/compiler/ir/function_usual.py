@@ -2,8 +2,9 @@
 
 A definition pays for subnormal results, overflow, infinities and NaN in every element. A usual form leaves that out and
 says for which operands it is right. Generated code computes it for several neighbours, and the definition where one of
-them is not usual. Both parts are lists of operations as `function_steps.py` has them; that the bits are equal wherever
-`holds` is true is scanned over all 2^32 inputs (`evals/functions`), and argued for `divide_by` at its place.
+them is not usual. A second, wide form takes what masks leave too: -inf, and zeros to divide. Both parts of a form are
+lists of operations as `function_steps.py` has them; that the bits are equal wherever `holds` is true is scanned over
+all 2^32 inputs (`evals/functions`), and argued for `divide_by` at its place.
 """
 
 from collections.abc import Mapping
@@ -19,12 +20,19 @@ class UsualForm:
     What holds for two magnitudes of the first operand holds for those between. `gives` bounds the result's magnitude
     where it holds, so that what comes next need not look at every element. `reach`: the magnitude of the first operand
     up to which `value` alone is the result, where that is more than `holds` allows; forms that call it rely on it.
+    `wide`: a form that holds for more operands and takes a few operations more.
     """
 
     value: Definition
     holds: Definition
     gives: tuple[float, float] | None = None
     reach: float | None = None
+    wide: "UsualForm | None" = None
+
+    @property
+    def forms(self) -> tuple["UsualForm", ...]:
+        """The form, and the wide one behind it."""
+        return (self,) if self.wide is None else (self, self.wide)
 
 
 def _form(
@@ -35,14 +43,38 @@ def _form(
     *,
     gives: tuple[float, float] | None = None,
     reach: float | None = None,
+    wide: UsualForm | None = None,
 ) -> UsualForm:
-    return UsualForm(
-        define(f"usual_{name}", parameters, f"{name} of usual operands", value),
-        define(f"is_usual_{name}", parameters, f"whether usual_{name} is {name}", holds),
-        gives,
-        reach,
+    return UsualForm(*_definitions("usual", name, parameters, holds, value), gives, reach, wide)
+
+
+def _wide_form(name: str, parameters: str, holds: str, value: str) -> UsualForm:
+    return UsualForm(*_definitions("wide", name, parameters, holds, value))
+
+
+def _definitions(kind: str, name: str, parameters: str, holds: str, value: str) -> tuple[Definition, Definition]:
+    return (
+        define(f"{kind}_{name}", parameters, f"{name} of {kind} operands", value),
+        define(f"is_{kind}_{name}", parameters, f"whether {kind}_{name} is {name}", holds),
     )
 
+
+# A mask makes -inf of what is not to count. Below -104 e^x is less than half of the least f32.
+_WIDE_EXP = _wide_form(
+    "exp",
+    "x",
+    """
+    size = abs x
+    inside = le size 56.0
+    gone = lt x -104.0
+    holds = either inside gone
+    """,
+    """
+    e = call usual_exp x
+    gone = lt x -104.0
+    y = select gone 0.0 e
+    """,
+)
 
 # From -87 on e^x is normal, up to 87 it is finite: 2^n is then an addition to the exponent, and the value is right.
 # `sigmoid`, `silu`, `tanh` and `softplus` call it that far. By itself the form holds up to 56 only, so that the
@@ -68,6 +100,24 @@ _EXP = _form(
     """,
     gives=(2.0**-81, 2.0**81),
     reach=87.0,
+    wide=_WIDE_EXP,
+)
+
+# 2^-151 is less than half of the least f32.
+_WIDE_EXP2 = _wide_form(
+    "exp2",
+    "x",
+    """
+    size = abs x
+    inside = le size 80.0
+    gone = lt x -151.0
+    holds = either inside gone
+    """,
+    """
+    e = call usual_exp2 x
+    gone = lt x -151.0
+    y = select gone 0.0 e
+    """,
 )
 
 _EXP2 = _form(
@@ -89,6 +139,7 @@ _EXP2 = _form(
     y = float_of b1
     """,
     gives=(2.0**-81, 2.0**81),
+    wide=_WIDE_EXP2,
 )
 
 # Up to 60 e^-x is within the reach of `exp`'s form, and the divisor is below 2^87; a dividend that small that the
@@ -227,10 +278,7 @@ _GELU_TANH = _form(
 
 # y is the correctly rounded reciprocal of b (NaN for an extreme b). With |a| and |a / b| at least 2^-99 and |a / b| at
 # most 2^126, all products and their errors are normal (Markstein, IA-64 and Elementary Functions, 2000).
-_DIVIDE_BY = _form(
-    "divide_by",
-    "a b y",
-    """
+_INSIDE = """
     size = abs a
     divisor = abs b
     is_large = gt divisor 1.0
@@ -242,13 +290,36 @@ _DIVIDE_BY = _form(
     not_more = le size most
     inside = both not_less not_more
     is_number = eq y y
-    holds = both inside is_number
+"""
+
+# The product of a zero and the reciprocal is the quotient, with its sign.
+_WIDE_DIVIDE_BY = _wide_form(
+    "divide_by",
+    "a b y",
+    f"""
+    {_INSIDE}zero = eq size 0.0
+    known = either inside zero
+    holds = both known is_number
     """,
+    """
+    q = call usual_divide_by a b y
+    q0 = mul a y
+    size = abs a
+    zero = eq size 0.0
+    result = select zero q0 q
+    """,
+)
+
+_DIVIDE_BY = _form(
+    "divide_by",
+    "a b y",
+    f"{_INSIDE}holds = both inside is_number",
     """
     q0 = mul a y
     r = fms b q0 a
     q = fnma r y q0
     """,
+    wide=_WIDE_DIVIDE_BY,
 )
 
 USUAL: Mapping[str, UsualForm] = {

@@ -72,6 +72,7 @@ _OPERATIONS: dict[str, Callable[..., Raw]] = {
     "eq": np.equal,
     "u_ge": np.greater_equal,
     "both": np.logical_and,
+    "either": np.logical_or,
     "bits": _bits,
     "float_of": lambda u: np.asarray(u).view(np.float32),
     "u_add": np.add,

@@ -41,7 +41,7 @@ class Isolation:
     ) -> Any | JobFailed:
         """Run `job` (module:function) on a plain `argument`; its plain result, or why there is none.
 
-        `readable`: folders that it may read beyond the interpreter's, the system's and this package's. `before`: a
+        `readable`: folders that it may read beyond the interpreter's, the system's and installed packages'. `before`: a
         function that is called with its argument before anything is given up, for libraries that the job needs.
 
         Errors: CandidateUnavailable where the system cannot confine a process.

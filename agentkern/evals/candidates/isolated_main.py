@@ -78,7 +78,8 @@ def _be_confined(
         os.chdir(folder)
         os.environ.update(TMPDIR=str(folder), HOME=str(folder))
         tempfile.tempdir = str(folder)
-        readable = [Path(path) for path in (*_SYSTEM, sys.prefix, sys.base_prefix, *payload["readable"])]
+        libraries = (sys.prefix, sys.base_prefix, *installed())
+        readable = [Path(path) for path in (*_SYSTEM, *libraries, *payload["readable"])]
         if not_held := not_confined(limits, confine(limits, [*readable, _PACKAGE], [folder])):
             os.write(2, not_held.encode())
             os._exit(UNCONFINED)
@@ -90,6 +91,13 @@ def _be_confined(
         if not is_done:
             traceback.print_exc()
         os._exit(0 if is_done else 1)
+
+
+def installed() -> Iterator[str]:
+    """Every folder that packages are installed in and imported from, beyond the interpreter's own."""
+    for path in map(Path, filter(None, sys.path)):
+        if path.is_dir() and any(path.glob("*.dist-info")):
+            yield str(path)
 
 
 def _keep_only(results: int, errors: int) -> None:

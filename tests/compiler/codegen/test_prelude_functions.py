@@ -10,7 +10,7 @@ import pytest
 from agentkern.compiler.codegen.prelude import PRELUDE, prelude_text
 from agentkern.compiler.codegen.prelude.functions import FUNCTIONS as ROWS
 from agentkern.compiler.codegen.prelude.functions import USUAL_FORMS, function_name
-from agentkern.compiler.codegen.usual_forms import usual_functions
+from agentkern.compiler.codegen.usual_forms import definition_function, form_functions
 from agentkern.compiler.ir.function_coefficients import CONSTANTS, POLYNOMIALS, WORDS
 from agentkern.compiler.ir.function_table import DEFINITIONS, FUNCTIONS
 from agentkern.compiler.ir.function_usual import USUAL
@@ -53,24 +53,41 @@ def test_every_16_bit_input_has_the_bits_of_the_reference(host, name, dtype):
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("name", [name for name in USUAL if name != "divide_by"])
-def test_a_usual_form_has_the_bits_of_its_definition_where_it_holds(host, name):
+def test_a_form_has_the_bits_of_its_definition_where_it_holds(host, name):
     rng = np.random.default_rng(12)
-    x = np.concatenate([sampled_floats()[::3], rng.uniform(-130, 130, 60000).astype(np.float32)])
-    usual, is_usual, definition = usual_functions(name)
-    holds = host(is_usual, x).astype(bool)
-    assert 0.3 < holds.mean() < 1
-    assert same_bits(host(usual, x[holds]), host(definition, x[holds]))
+    x = np.concatenate([sampled_floats()[::3], rng.uniform(-160, 130, 60000).astype(np.float32)])
+    before = 0.3
+    for value, condition in form_functions(name):
+        holds = host(condition, x).astype(bool)
+        assert before < holds.mean() < 1
+        assert same_bits(host(value, x[holds]), host(definition_function(name), x[holds]))
+        before = holds.mean()
 
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("divisor", [2.0**-126, 0.75, 1.0, 3.0, 1e30, 2.0**126, -7.0, 2.0**127, np.inf, np.nan, 0.0])
 def test_a_usual_quotient_has_the_bits_of_the_division_where_it_holds(host, divisor):
-    a, b = sampled_floats()[::3], np.asarray(divisor, np.float32)
+    a, b = np.concatenate([sampled_floats()[::3], np.asarray([-0.0, 0.0], np.float32)]), np.asarray(divisor, np.float32)
     y = host("ak_div_row_rcp", b.reshape(1))
-    holds = host("ak_is_usual_divide_by_f32", a, b, y).astype(bool)
-    assert holds.any() == (2.0**-126 <= abs(divisor) <= 2.0**126)
-    with np.errstate(all="ignore"):
-        assert same_bits(host("ak_usual_divide_by_f32", a[holds], b, y), a[holds] / b)
+    plain, zeros = (host(condition, a, b, y).astype(bool) for _, condition in form_functions("divide_by"))
+    is_plain = 2.0**-126 <= abs(divisor) <= 2.0**126
+    assert plain.any() == zeros[a == 0].all() == is_plain
+    assert not plain[a == 0].any()
+    assert (zeros == (plain | ((a == 0) & is_plain))).all()
+    for (value, _), holds in zip(form_functions("divide_by"), (plain, zeros), strict=True):
+        with np.errstate(all="ignore"):
+            assert same_bits(host(value, a[holds], b, y), a[holds] / b)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", ["exp", "exp2"])
+def test_what_a_mask_leaves_has_a_wide_form(host, name):
+    (_, is_usual), (wide, is_wide) = form_functions(name)
+    masked = np.asarray([-np.inf, -3e38, -151.5], np.float32)
+    assert not host(is_usual, masked).any()
+    assert host(is_wide, masked).astype(bool).all()
+    assert (host(wide, masked).view(np.uint32) == 0).all()
+    assert not host(is_wide, np.asarray([np.inf, np.nan, 200.0, -100.0], np.float32)[: 4 if name == "exp" else 3]).any()
 
 
 @pytest.mark.toolchain
@@ -91,6 +108,9 @@ def test_every_usual_form_has_a_recorded_scan_of_its_present_text(name):
     assert form["text_sha256"] == text_digest(name)
     assert form["unlike_definition"] == 0
     assert form["usual"] > 1 << 30
+    if USUAL[name].wide is not None:
+        assert form["wide"]["unlike_definition"] == 0
+        assert form["wide"]["usual"] > form["usual"]
 
 
 LARGEST_ARGUMENTS = {"sigmoid": 60.0, "silu": 60.0, "tanh": 2 * 40.0, "softplus": 87.0}
@@ -113,8 +133,8 @@ def test_the_value_of_a_form_alone_has_the_bits_of_its_definition_as_far_as_it_r
     reach = np.float32(USUAL[name].reach)
     x = np.random.default_rng(13).uniform(-reach, reach, 200000).astype(np.float32)
     x = np.concatenate([x, np.asarray([-reach, reach, 0.0, -0.0], np.float32)])
-    usual, _, definition = usual_functions(name)
-    assert same_bits(host(usual, x), host(definition, x))
+    usual, _ = form_functions(name)[0]
+    assert same_bits(host(usual, x), host(definition_function(name), x))
 
 
 def host_narrow(dtype: str, x: np.ndarray) -> np.ndarray:

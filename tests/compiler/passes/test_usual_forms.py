@@ -29,6 +29,10 @@ def kernel(x: ak.In[ak.f32, T, H], out: ak.Out[ak.f32, T, H]):
         {body}
 """
 SOFTMAX = "e = ak.exp(row - ak.max(row, axis=1, keepdims=True)); out[t, :] = e / ak.sum(e, axis=1, keepdims=True)"
+MASKED = (
+    "e = ak.exp(ak.where(ak.arange(H)[None, :] < 5, row, -ak.inf)); "
+    "out[t, :] = ak.where(row < 0.5, 0.0, e) / ak.sum(ak.exp2(ak.where(row > 3.0, -ak.inf, row)), axis=1, keepdims=True)"
+)
 GATE = "out[t, :] = ak.silu(row * 3) * ak.tanh(row) + ak.exp2(row)"
 
 
@@ -49,6 +53,15 @@ def test_bounds_of_a_usual_result_spare_the_next_operation_its_conditions():
     assert re.search(r"= ak_divide_by_f32x\d+_vss\(\w+, \w+, \w+, \w+\);", other)
 
 
+def test_what_a_mask_leaves_is_tried_before_the_definition():
+    """-inf and zeros are in every masked row: the short form that takes them too stands before the loop."""
+    text = cuda(MASKED, 1024)
+    for name in ("exp", "exp2", "divide_by"):
+        body = text.partition(f" bool ak_{name}_f32x")[2].partition("\n}\n")[0]
+        order = [body.index(part) for part in ("if (is_usual) {", f"ak_is_wide_{name}_f32(", "#pragma unroll 1")]
+        assert order == sorted(order)
+
+
 def test_one_register_a_thread_takes_the_definition():
     text = cuda("out[t, :] = row * ak.exp(ak.sum(row, axis=1, keepdims=True))", 7168)
     assert "ak_exp_f32(" in text
@@ -63,7 +76,7 @@ def test_a_type_without_a_usual_form_takes_its_own_text():
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("columns", [8, 97, 1024])
-@pytest.mark.parametrize("body", [SOFTMAX, GATE])
+@pytest.mark.parametrize("body", [SOFTMAX, MASKED, GATE])
 def test_vectors_with_unusual_members_keep_the_bits(simulator_cache, body, columns):
     """One extreme value among usual ones sends its neighbours to the definition too: nothing shows."""
     rng = np.random.default_rng(5)

@@ -13,7 +13,7 @@ import pytest
 
 from agentkern.evals.candidates.confine import Limits, not_confined
 from agentkern.evals.candidates.isolated import Isolation
-from agentkern.evals.candidates.isolated_main import UNCONFINED
+from agentkern.evals.candidates.isolated_main import UNCONFINED, installed
 from agentkern.evals.candidates.protocol import CandidateUnavailable
 from agentkern.runtime.worker import JobFailed
 
@@ -178,3 +178,10 @@ def _parent_of(pid: str) -> int:
 
 def _children_of(pid: int, names: list[str]) -> list[str]:
     return [name for name in names if _parent_of(name) == pid]
+
+
+def test_packages_are_found_wherever_they_are_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "site" / "thing-1.dist-info").mkdir(parents=True)
+    (tmp_path / "plain").mkdir()
+    monkeypatch.setattr(sys, "path", ["", *(str(tmp_path / name) for name in ("site", "plain", "missing"))])
+    assert list(installed()) == [str(tmp_path / "site")]

@@ -18,8 +18,9 @@ _TEMPLATES: dict[str, str] = {
     "fms": "__fmaf_rn({0}, {1}, -{2})", "fnma": "__fmaf_rn(-{0}, {1}, {2})", "max": "ak_max_nan_f32({0}, {1})",
     "min": "ak_min_nan_f32({0}, {1})", "abs": "fabsf({0})", "neg": "-{0}", "copysign": "ak_copysign_f32({0}, {1})",
     "select": "{0} ? {1} : {2}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}",
-    "eq": "{0} == {1}", "u_ge": "{0} >= {1}", "both": "{0} & {1}", "bits": "__float_as_uint({0})",
-    "float_of": "__uint_as_float({0})", "u_add": "{0} + {1}", "u_sub": "{0} - {1}", "u_shl": "{0} << {1}",
+    "eq": "{0} == {1}", "u_ge": "{0} >= {1}", "both": "{0} & {1}", "either": "{0} | {1}",
+    "bits": "__float_as_uint({0})", "float_of": "__uint_as_float({0})",
+    "u_add": "{0} + {1}", "u_sub": "{0} - {1}", "u_shl": "{0} << {1}",
     "u_shr": "{0} >> {1}", "u_sar": "(unsigned int)((int){0} >> {1})", "u_and": "{0} & {1}", "u_or": "{0} | {1}",
     "w_join": "(unsigned long long){0} << 32 | {1}", "w_mul": "(unsigned long long){0} * {1}", "w_add": "{0} + {1}",
     "w_sub": "{0} - {1}", "w_shl": "{0} << {1}", "w_shr": "{0} >> {1}", "w_high": "(unsigned int)({0} >> 32)",
@@ -99,5 +100,8 @@ def _counted(definition: Definition) -> PreludeFunction:
 
 FUNCTIONS: tuple[PreludeFunction, ...] = tuple(_counted(definition) for definition in DEFINITIONS.values())
 USUAL_FORMS: tuple[PreludeFunction, ...] = tuple(
-    _row(definition, definition.formula) for form in USUAL.values() for definition in (form.holds, form.value)
+    _row(definition, definition.formula)
+    for usual in USUAL.values()
+    for form in usual.forms
+    for definition in (form.holds, form.value)
 )
