@@ -1,10 +1,12 @@
 """Functions over several registers that compute an element operation's usual form, or its definition where one is not.
 
-The forms are `ir/function_usual.py`'s; a wide form is tried where the first does not hold. All registers are neighbours
-in one thread, so a branch costs a vector one vote.
+The forms are `ir/function_usual.py`'s; wide ones are tried for a few registers where the first does not hold for all.
+All registers are neighbours in one thread, so a branch costs a vector one vote.
 """
 
 import re
+from collections.abc import Sequence
+from math import gcd
 
 from agentkern.compiler.codegen.expressions import operation
 from agentkern.compiler.codegen.prelude import PreludeFunction
@@ -27,6 +29,8 @@ def form_functions(name: str) -> tuple[tuple[str, str], ...]:
 
 
 _CHAINS = 4  # conditions that do not wait for each other
+_FEW = 8
+"""Registers that take their wide form together: more would double the text of a kernel for what few of them meet."""
 
 
 def usual_vector(
@@ -46,30 +50,26 @@ def usual_vector(
     operands = [f"{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True)]
     each = f"for (int i = 0; i < {count}; ++i)"
     condition = (
-        _each_holds("usual", is_usual, operands, count) if within is None else _ends_are_usual(is_usual, names, within)
+        _each_is_usual(is_usual, operands, count) if within is None else _ends_are_usual(is_usual, names, within)
     )
     varying = [n for n, is_array in zip(names, arrays, strict=True) if is_array]
     kept = " ".join(f"own_{n}[i] = {n}[i];" for n in varying)
     local = [f"own_{n}" for n in varying] or ["own_result"]
-    own = ", ".join(f"own_{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
+    own = ", ".join(f"own_{n}[i + k]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
     body = [
         *condition,
         "if (is_usual) {",
         "  #pragma unroll",
         f"  {each} to[i] = {usual}({', '.join(operands)});",
-        "  return true;",
-        "}",
-        *(line for value, holds in wide for line in _wide(value, holds, operands, count)),
-        "{  // seldom: a loop as short as can be, over copies that it may index",
+        "} else {  // seldom: a loop as short as can be, over copies that it may index",
         *(f"  float {name}[{count}];" for name in local),
         "  #pragma unroll",
         f"  {each} {{ {kept} }}",
-        "  #pragma unroll 1",
-        f"  {each} {local[0]}[i] = {definition}({own});",
+        *(f"  {line}" for line in _few_by_few(count, wide, definition, own, f"{local[0]}[i + k]")),
         "  #pragma unroll",
         f"  {each} to[i] = {local[0]}[i];",
         "}",
-        "return false;",
+        "return is_usual;",
     ]
     return PreludeFunction(
         f"bool ak_{name}_f32x{count}{suffix}(float* to, {', '.join(parameters)})",
@@ -81,26 +81,37 @@ def usual_vector(
     )
 
 
-def _each_holds(form: str, holds: str, operands: list[str], count: int) -> list[str]:
+def _each_is_usual(is_usual: str, operands: list[str], count: int) -> list[str]:
     chains = min(count, _CHAINS)
-    together = " & ".join(f"{form}[{k}]" for k in range(chains))
+    together = " & ".join(f"usual[{k}]" for k in range(chains))
     return [
-        f"bool {form}[{chains}] = {{{', '.join(['true'] * chains)}}};",
+        f"bool usual[{chains}] = {{{', '.join(['true'] * chains)}}};",
         "#pragma unroll",
-        f"for (int i = 0; i < {count}; ++i) {form}[i % {chains}] = {form}[i % {chains}] & "
-        f"{holds}({', '.join(operands)});",
-        f"const bool is_{form} = {together};",
+        f"for (int i = 0; i < {count}; ++i) usual[i % {chains}] = usual[i % {chains}] & "
+        f"{is_usual}({', '.join(operands)});",
+        f"const bool is_usual = {together};",
     ]
 
 
-def _wide(value: str, holds: str, operands: list[str], count: int) -> list[str]:
-    """The wide form of all registers, where it holds for all."""
+def _few_by_few(count: int, wide: Sequence[tuple[str, str]], definition: str, operands: str, result: str) -> list[str]:
+    """The registers a few at a time: their wide form where it holds for these, else their definition."""
+    few = gcd(count, _FEW) if wide else 1
+    lines = ["#pragma unroll 1", f"for (int i = 0; i < {count}; i += {few}) {{"]
+    for value, holds in wide:
+        lines += [
+            "  bool is_wide = true;",
+            "  #pragma unroll",
+            f"  for (int k = 0; k < {few}; ++k) is_wide = is_wide & {holds}({operands});",
+            "  if (is_wide) {",
+            "    #pragma unroll",
+            f"    for (int k = 0; k < {few}; ++k) {result} = {value}({operands});",
+            "    continue;",
+            "  }",
+        ]
     return [
-        *_each_holds("wide", holds, operands, count),
-        "if (is_wide) {",
-        "  #pragma unroll",
-        f"  for (int i = 0; i < {count}; ++i) to[i] = {value}({', '.join(operands)});",
-        "  return false;",
+        *lines,
+        "  #pragma unroll 1",
+        f"  for (int k = 0; k < {few}; ++k) {result} = {definition}({operands});",
         "}",
     ]
 
