@@ -39,6 +39,14 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class FastRoots:
+    """Roots that memory runs along: neighbours of each in a thread, and the short ones inside, whole in a thread."""
+
+    vectors: Mapping[int, int]
+    inner: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AxisPlan:
     """Digits over root classes: `axis` of each digit is a class number. `extents` are the classes' tile extents.
 
@@ -83,7 +91,7 @@ def _below_warps(order: SumOrder | None, extent: int, reach: int) -> int:
 
 def plan_axes(
     roots: Sequence[int],
-    fast: Sequence[int],
+    fast: FastRoots,
     extents: Mapping[int, int],
     orders: Mapping[int, SumOrder],
     meets: Mapping[int, frozenset[int]],
@@ -96,13 +104,14 @@ def plan_axes(
     warps begin at the bit that the order combines next to the vector's, so that warps exchange once. `meets`: the
     other roots that occur in one value with a root.
     """
-    sequence = [*fast, *sorted((r for r in roots if r not in fast), key=lambda r: (-extents[r], r))]
-    registers: list[Digit] = []
+    others = (r for r in roots if r not in fast.vectors and r not in fast.inner)
+    sequence = [*fast.vectors, *sorted(others, key=lambda r: (-extents[r], r))]
+    registers = [digit for number in fast.inner for digit in _digit(number, extents[number], 1)]
     lanes: list[Slot] = []
     warps: list[Slot] = []
     for number in sequence:
         extent = extents[number]
-        vector = min(schedule.vector, _power_of_two(extent)) if number in fast else 1
+        vector = min(fast.vectors.get(number, 1), _power_of_two(extent))
         order = orders.get(number)
         reach = _power_of_two(-(-extent // vector))
         if order is not None:
@@ -110,7 +119,7 @@ def plan_axes(
         lane_bit, lane_free = _free_run(lanes, number, meets[number], WARP_LANES.bit_length() - 1)
         lane_part = min(1 << lane_free, reach)
         warp_bit, warp_free = _free_run(warps, number, meets[number], schedule.warps.bit_length() - 1)
-        warp_limit = schedule.fast_warps if number in fast else schedule.warps
+        warp_limit = schedule.fast_warps if number in fast.vectors else schedule.warps
         below = _below_warps(order, extent, vector * lane_part)
         warp_part = min(1 << warp_free, warp_limit, max(reach // (lane_part * below), 1))
         rest = -(-extent // (vector * lane_part * below * warp_part))

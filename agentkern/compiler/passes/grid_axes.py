@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
@@ -97,7 +97,32 @@ def step_blocks(region: Region) -> tuple[Value, ...]:
 
 
 def contiguous_axis(access: Access) -> int | None:
-    """The tile's axis along which neighbours are neighbours in memory, if it has one."""
+    """The tile's axis along which neighbours are neighbours in memory, if it has one; of a run, the outermost."""
+    run = memory_run(access)
+    return run[-1].tile_axes[0] if run else None
+
+
+def memory_run(access: Access) -> tuple[Entry, ...]:
+    """The entries of the tile's axes that memory runs along, innermost first.
+
+    There are several where all but the last are read whole and are shorter than an access: pairs, pixels of channels.
+    """
+    inner = _contiguous_entry(access)
+    if inner is None:
+        return ()
+    found = [inner]
+    reach = _short_whole(access, inner)
+    before = [entry for entry in access.entries[: access.entries.index(inner)] if entry.axis is not None]
+    for entry in reversed(before):
+        if reach * access.tensor.dtype.nbytes >= MAX_ACCESS_BYTES or not reach or not _continues(access, entry, reach):
+            break
+        found.append(entry)
+        reach *= _short_whole(access, entry)
+    return tuple(found)
+
+
+def _contiguous_entry(access: Access) -> Entry | None:
+    """The entry of the axis whose neighbours are neighbours in memory."""
     for entry in reversed(access.entries):
         if entry.axis is None and entry is access.entries[-1]:
             return None
@@ -105,8 +130,37 @@ def contiguous_axis(access: Access) -> int | None:
             continue
         window = access.window(entry)
         if not entry.is_window or (window is not None and window.step == 1):
-            return entry.tile_axes[0]
+            return entry
     return None
+
+
+def _short_whole(access: Access, entry: Entry) -> int:
+    """The extent of an axis that is read whole, where it is written and more than 1; 0 of others."""
+    assert entry.axis is not None
+    extent = access.tensor.shape[entry.axis]
+    return extent if entry.text == ":" and isinstance(extent, int) and extent > 1 else 0
+
+
+def _continues(access: Access, entry: Entry, reach: int) -> bool:
+    """Whether memory goes on along this axis where `reach` elements of the axes inside it end."""
+    assert entry.axis is not None
+    if entry.is_scalar or entry.is_gather or entry.is_window or access.tensor.table:
+        return False
+    return access.strides[entry.axis] == reach
+
+
+def inner_classes(region: Region, classes: AxisClasses, fast: int | None) -> tuple[int, ...]:
+    """Short classes inside the fast one in memory, innermost first: a thread holds all of them of its vector."""
+    found: list[int] = []
+    for access in accesses(region):
+        numbers = [classes.of[access.tile, entry.tile_axes[0]] for entry in memory_run(access)]
+        found += [n for n in numbers[:-1] if numbers[-1] == fast and n not in (fast, *found)]
+    return tuple(found)
+
+
+def inner_elems(access: Access) -> int:
+    """Elements that lie together at each index of the contiguous axis."""
+    return prod(_short_whole(access, entry) for entry in memory_run(access)[:-1])
 
 
 def fast_classes(region: Region, classes: AxisClasses) -> tuple[int, ...]:
@@ -208,10 +262,18 @@ def _divisor(extent: int | Dim, kernel: Kernel, assumed: int) -> int:
     return max(gcd(total, MAX_ACCESS_BYTES), assumed)
 
 
-def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, tiles: Mapping[Value, int]) -> int:
+def aligned_elems(
+    access: Access,
+    name: str,
+    kernel: Kernel,
+    variant: Variant,
+    tiles: Mapping[Value, int],
+    joined: Sequence[Entry] = (),
+) -> int:
     """Elements that one access to this tensor may move at once: a power of two, at most 16 bytes.
 
-    `tiles` gives the tile of each block variable, whose multiples its blocks start at.
+    `tiles` gives the tile of each block variable, whose multiples its blocks start at. `joined`: the axes that an
+    access runs along beside the innermost one, of its memory's run.
     """
     nbytes = access.tensor.dtype.nbytes
     limit = MAX_ACCESS_BYTES // nbytes
@@ -228,7 +290,10 @@ def aligned_elems(access: Access, name: str, kernel: Kernel, variant: Variant, t
         if entry.axis is None or (access.tensor.table and entry.axis == 0):
             continue  # each tensor of a table is aligned by itself
         stride = access.strides[entry.axis]
-        if stride != 1:
+        if entry in joined:
+            assert isinstance(stride, int)
+            width = gcd(width, stride * _last_start(access, entry, tiles) or width)
+        elif stride != 1:
             width = gcd(width, _divisor(stride, kernel, assumed if access.begins_rows(stride) else 1))
         else:
             width = gcd(width, _last_start(access, entry, tiles) or width)

@@ -358,7 +358,7 @@ def _place_grid(op: Op, schedule: GridSchedule) -> Op:
     failure: UnsupportedError | None = None
     for roots in root_choices(classes):
         meets = meetings(region, roots, classes, extents)
-        fast = fast_roots(region, roots, classes, meets)
+        fast = fast_roots(region, roots, classes, meets, extents, schedule.vector)
         plan = plan_axes(roots, fast, extents, orders, meets, schedule, classes.splits)
         placer = _Placer(_Grid(region, classes, plan, schedule.warps, schedule.vector))
         try:

@@ -28,6 +28,9 @@ from agentkern.compiler.passes.grid_axes import (
     first_divisor,
     free_steps,
     grid_classes,
+    inner_classes,
+    inner_elems,
+    memory_run,
     step_blocks,
     sum_caps,
     wide_classes,
@@ -66,17 +69,29 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     tiles = {arg: gcd(tile, first_divisor(_block(arg).first, kernel)) for arg, tile in tiles.items()}
     found = [a for a in accesses(op.regions[0]) if _contiguous_class(a, classes) == fast]
     for access in found:
-        width = max(width, aligned_elems(access, access.op.operands[0].name or "", kernel, variant, tiles))
-        widest = max(widest, access.tensor.dtype.nbytes)
-    width = min(width, 2 * MAX_ACCESS_BYTES // widest)
+        name, outer = access.op.operands[0].name or "", memory_run(access)[1:]
+        elems = aligned_elems(access, name, kernel, variant, tiles, outer)
+        width = max(width, _power_below(elems // inner_elems(access)))
+        widest = max(widest, _index_bytes(access))
+    width = min(width, _power_below(2 * MAX_ACCESS_BYTES // widest))
     if fast in sum_caps(op.regions[0], classes):
         return width
     if _runs_along(op.regions[0], classes, fast) and width * widest >= MAX_ACCESS_BYTES:
         return min(ROW_SCAN.run_elems, 2 * MAX_ACCESS_BYTES // widest)
-    rank = max((_rank(access.tile) for access in found), default=0)
-    sizes = [access.tensor.dtype.nbytes for access in found if _rank(access.tile) == rank]
+    ranks = [_rank(access.tile) - len(memory_run(access)[1:]) for access in found]
+    sizes = [_index_bytes(access) for access, rank in zip(found, ranks, strict=True) if rank == max(ranks)]
     parted = sum(nbytes for nbytes in sizes if width * nbytes > MAX_ACCESS_BYTES)
     return width // 2 if 3 * parted > 2 * sum(sizes) else width
+
+
+def _index_bytes(access: Access) -> int:
+    """Bytes at each index of the contiguous axis."""
+    return inner_elems(access) * access.tensor.dtype.nbytes
+
+
+def _power_below(number: int) -> int:
+    """The largest power of two that is at most this, at least 1."""
+    return 1 << max(number.bit_length() - 1, 0)
 
 
 def _rows_read(region: Region, classes: AxisClasses, fast: int | None) -> int:
@@ -174,8 +189,10 @@ def _elems_wanted(region: Region, classes: AxisClasses, fast: int | None, vector
         return COLUMN_SCAN.run_elems
     if any(op.name in REDUCTIONS or op.name in SCANS for op in ops):
         return ELEMS_PER_THREAD
-    tiles = [v.type for op in ops for v in op.results if isinstance(v.type, TileType)]
-    flat = all(tile.rank <= 1 for tile in tiles) or _rows_read(region, classes, fast) >= MANY_ROWS
+    short = {n for n, extent in enumerate(classes.extents) if extent == 1} | set(inner_classes(region, classes, fast))
+    tiles = [classes.axes(v) for op in ops for v in op.results if isinstance(v.type, TileType)]
+    flat = all(sum(n not in short for n in axes) <= 1 for axes in tiles)
+    flat = flat or _rows_read(region, classes, fast) >= MANY_ROWS
     return (VECTORS_PER_THREAD if flat else VECTORS_OF_ROWS) * vector
 
 

@@ -8,7 +8,8 @@ from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Op, Region, Value, walk
 from agentkern.compiler.ir.order import SumOrder, sum_order
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.compiler.passes.grid_axes import fast_classes, free_steps
+from agentkern.compiler.passes.axis_plan import FastRoots
+from agentkern.compiler.passes.grid_axes import fast_classes, free_steps, inner_classes
 from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.compiler.schedule import GridSchedule
 
@@ -106,15 +107,34 @@ def roots_of(number: int, roots: Sequence[int], classes: AxisClasses) -> tuple[i
 
 
 def fast_roots(
-    region: Region, roots: Sequence[int], classes: AxisClasses, meets: Mapping[int, frozenset[int]]
-) -> list[int]:
-    """Roots to vectorise: of most bytes first, none that meets one before it."""
-    found: list[int] = []
+    region: Region,
+    roots: Sequence[int],
+    classes: AxisClasses,
+    meets: Mapping[int, frozenset[int]],
+    extents: Mapping[int, int],
+    vector: int,
+) -> FastRoots:
+    """Roots to vectorise, those of most bytes first, none that meets one before it; and those inside them in memory.
+
+    Of a whole that several roots carry the short last ones are inside: pairs of neighbours, channels of a pixel.
+    """
+    vectors: dict[int, int] = {}
+    inner: list[int] = []
     for number in fast_classes(region, classes):
-        carriers = roots_of(number, roots, classes)
-        if carriers and carriers[-1] not in found and not meets[carriers[-1]] & set(found):
-            found.append(carriers[-1])
-    return found
+        carriers = list(roots_of(number, roots, classes))
+        width, parts = vector, []
+        while len(carriers) > 1 and width % extents[carriers[-1]] == 0 and width > extents[carriers[-1]]:
+            width //= extents[carriers[-1]]
+            parts.append(carriers.pop())
+        if not carriers or any(part in vectors for part in parts) or carriers[-1] in inner:
+            continue
+        root = carriers[-1]
+        if meets[root] & set(vectors):
+            continue
+        vectors.setdefault(root, width)
+        inside = (n for n in inner_classes(region, classes, root) if n in roots and n not in vectors)
+        inner += [*parts, *inside]
+    return FastRoots(vectors, tuple(dict.fromkeys(inner)))
 
 
 def meetings(

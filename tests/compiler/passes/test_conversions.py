@@ -48,7 +48,7 @@ CASES = [
     (QUARTERS, "f16", {"H": 4096}, {"registers"}),
     (HALVES, "bf16", {"H": 64}, {"take"}),
     (QUARTERS, "i32", {"H": 64}, {"take"}),
-    (HALVES, "f32", {"H": 6}, {"take", "shared"}),
+    (HALVES, "f32", {"H": 10}, {"take", "shared"}),
     (QUARTERS, "f16", {"H": 12}, {"shared"}),
     (SYMMETRIC, "i64", {"H": 2}, {"lanes"}),
     (SYMMETRIC, "f32", {"H": 5}, {"swap", "shared"}),
@@ -57,7 +57,7 @@ CASES = [
     (SYMMETRIC, "i8", {"H": 32}, {"shared"}),
     (OUTER, "f32", {"H": 7}, {"spread", "pick_by_warp", "lanes"}),
     (OUTER, "bf16", {"H": 16}, {"pick_by_lane", "swap"}),
-    (OUTER, "bf16", {"H": 3}, {"spread", "shared"}),
+    (OUTER, "bf16", {"H": 9}, {"spread", "shared"}),
     (REGROUPED, "f32", {"H": 72, "G": 9}, {"shared"}),
     (REGROUPED, "bf16", {"H": 96, "G": 24}, {"shared"}),
 ]

@@ -10,7 +10,7 @@ from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.gpu_types import Pointer
 from agentkern.compiler.ir.subscripts import Entry
 from agentkern.compiler.layout.layout import Layout
-from agentkern.compiler.passes.grid_axes import access_of, aligned_elems
+from agentkern.compiler.passes.grid_axes import access_of, aligned_elems, memory_run
 from agentkern.compiler.passes.lower.arithmetic import I64
 from agentkern.compiler.passes.lower.elements import Elements, View, spread_view
 from agentkern.compiler.passes.lower.function import FunctionLowering, named
@@ -32,14 +32,16 @@ class Gathered:
 class Place:
     """A pointer to the block's first element, the stride of each tile axis in elements, and what is gathered.
 
-    `width`: elements that an access may move at once. With `parting`, offsets number the elements of the whole tensor
+    `widths`: elements that an access may move at once along the innermost axis of memory's run, along that and the next
+    one, and so on; `run` are their axes of the tile. With `parting`, offsets number the elements of the whole tensor
     from 0, in row-major order, `base` is the block's first, and the tensor's own indices are parted from them.
     """
 
     pointer: Value
     strides: tuple[int | Value, ...]
     gathered: tuple[Gathered, ...]
-    width: int
+    widths: tuple[int, ...]
+    run: tuple[int, ...]
     base: int | Value = 0
     parting: Parting | None = None
 
@@ -76,8 +78,13 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
     pointer = function.builder.value(
         "advance", (table or tensor, index.value(start, I64)), type_, None, f"{name}_block"
     )
-    width = aligned_elems(access, name, function.kernel, function.variant, function.tiles)
-    return Place(pointer, tuple(strides), tuple(gathered), width, base, parting)
+    run = memory_run(access)
+    outers = [run[1:count] for count in range(1, max(len(run), 1) + 1)]
+    widths = tuple(
+        aligned_elems(access, name, function.kernel, function.variant, function.tiles, outer) for outer in outers
+    )
+    axes = tuple(entry.tile_axes[0] for entry in run)
+    return Place(pointer, tuple(strides), tuple(gathered), widths, axes, base, parting)
 
 
 def _first(function: FunctionLowering, entry: Entry) -> int | Value:

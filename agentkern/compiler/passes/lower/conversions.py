@@ -19,7 +19,8 @@ from agentkern.compiler.layout.exchange import Atom, start_atoms
 from agentkern.compiler.layout.layout import Layout
 from agentkern.compiler.layout.shared_exchange import MAX_ACCESS_BYTES, SharedExchange, Side
 from agentkern.compiler.layout.swizzle import NO_SWIZZLE, Swizzle
-from agentkern.compiler.passes.lower.elements import Elements
+from agentkern.compiler.passes.lower.concat_places import Placed, concat_places
+from agentkern.compiler.passes.lower.elements import Elements, View
 from agentkern.compiler.passes.lower.exchanges import lower_exchange
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
 from agentkern.compiler.passes.lower.memory import as_array, owner
@@ -225,11 +226,18 @@ def lower_conversion(function: FunctionLowering, elements: Elements, op: Op) -> 
 
 
 def lower_concat(function: FunctionLowering, elements: Elements, op: Op) -> None:
-    """Every tile is written to its part of one buffer, which the result's layout reads. Errors: UnsupportedError."""
+    """Registers beside each other where each thread holds its whole part of the axis; else through one buffer.
+
+    Every tile is written to its part of the buffer, which the result's layout reads. Errors: UnsupportedError.
+    """
     use_location(function, op)
     target, axis = op.result.type, op.attrs["axis"]
     assert isinstance(target, TileType) and isinstance(axis, int)
     after = function.layout(op.result)
+    places = concat_places(op, [function.layout(value) for value in op.operands], after)
+    if places is not None:
+        _beside(function, elements, op, places)
+        return
     count, dtype = prod(after.shape), target.dtype
     if count * dtype.nbytes > MAX_SHARED_BYTES:
         raise _too_large(op, count)
@@ -252,6 +260,20 @@ def lower_concat(function: FunctionLowering, elements: Elements, op: Op) -> None
     _accesses(function, "load_vector", _Side(target, after, strides, (0,) * target.rank), buffer, array, 1)
     return_shared(function, shared)
     function.held[op.result] = array if after.register_count > 1 else function.get(array, 0)
+
+
+def _beside(function: FunctionLowering, elements: Elements, op: Op, places: Sequence[Placed]) -> None:
+    """Every operand's registers at their places among the result's."""
+    target = op.result.type
+    assert isinstance(target, TileType)
+    count = function.layout(op.result).register_count
+    array = function.registers(target.dtype, count, op.result.name)
+    for value, place in zip(op.operands, places, strict=True):
+        view = View(value, place.terms, place.count)
+        with function.loop(0, place.count, unroll=True) as register:
+            number = function.index.add(elements.renumbered(view, register), place.start)
+            function.set(array, number, elements.element(value, register))
+    function.held[op.result] = array if count > 1 else function.get(array, 0)
 
 
 def _too_large(op: Op, count: int) -> UnsupportedError:

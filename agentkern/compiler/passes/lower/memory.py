@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from agentkern.compiler.analysis.windows import varies_along
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.subscripts import fill_of, mask_of
@@ -14,25 +16,45 @@ from agentkern.compiler.passes.lower.function import FunctionLowering, named, us
 NAMES = {"load": "load_vector", "store": "store_vector", "atomic": "update"}
 
 
-def _access_width(place: Place, layout: Layout) -> tuple[int, int]:
-    """Elements per access, and the axis along which they are neighbours in registers and in memory."""
-    if not layout.registers or not place.strides:
-        return 1, layout.rank - 1
-    digit = layout.registers[0]
-    if digit.axis == REPLICATED or digit.stride != 1 or place.strides[digit.axis] != 1:
-        return 1, layout.rank - 1
-    width = place.width
-    while digit.extent % width:
+def _access_width(place: Place, layout: Layout) -> tuple[int, tuple[int, ...]]:
+    """Elements per access, and the axes along which they are neighbours in registers and in memory, innermost first."""
+    count = 1
+    axes: list[int] = []
+    for digit in layout.registers if place.strides else ():
+        stride = place.strides[digit.axis] if digit.axis != REPLICATED else None
+        if not isinstance(stride, int) or stride * digit.stride != count:
+            break
+        if not axes or digit.axis != axes[-1]:
+            if digit.stride != 1 or (axes and place.run[len(axes) : len(axes) + 1] != (digit.axis,)):
+                break
+            axes.append(digit.axis)
+        count *= digit.extent
+    width = place.widths[len(axes) - 1] if axes else 1
+    while count % width:
         width //= 2
-    return max(width, 1), digit.axis
+    return max(width, 1), tuple(axes) or (layout.rank - 1,)
 
 
-def _straddles(function: FunctionLowering, type_: TileType, layout: Layout, width: int, axis: int) -> bool:
-    """Whether an access may begin inside an axis and end outside it."""
-    if width == 1 or not function.is_clipped(type_, layout, axis):
+def _straddles(function: FunctionLowering, type_: TileType, layout: Layout, width: int, axes: tuple[int, ...]) -> bool:
+    """Whether an access may begin inside an axis and end outside it: only the last of several is not read whole."""
+    if width == 1 or not function.is_clipped(type_, layout, axes[-1]):
         return False
-    extent = type_.shape[axis]
-    return not isinstance(extent, int) or extent % width != 0
+    extents = [extent for axis in axes if isinstance(extent := type_.shape[axis], int)]
+    return len(extents) < len(axes) or prod(extents) % width != 0
+
+
+def _all_inside(
+    function: FunctionLowering,
+    type_: TileType,
+    layout: Layout,
+    axes: tuple[int, ...],
+    access: tuple[int | Value, int],
+) -> Value | None:
+    """Whether an access, of (first register, elements), ends inside the outermost of its axes."""
+    register, width = access
+    if len(axes) == 1:
+        return function.inside(type_, layout, axes[0], register, width)
+    return function.inside(type_, layout, axes[-1], function.index.add(register, width - 1))
 
 
 def _guard(
@@ -59,11 +81,11 @@ def _accesses(
     """Loops of accesses between memory and a register array; a store's by the first thread that holds an element."""
     function.memory.before(op, layout, function.barrier)
     place = locate(function, op, layout)
-    width, axis = _access_width(place, layout) if op.name != "atomic" else (1, layout.rank - 1)
+    width, axes = _access_width(place, layout) if op.name != "atomic" else (1, (layout.rank - 1,))
     name, kind = NAMES[op.name], {"kind": op.attrs["kind"]} if op.name == "atomic" else {}
-    straddles = _straddles(function, type_, layout, width, axis)
+    straddles = _straddles(function, type_, layout, width, axes)
     mask = mask_of(op)
-    picks = width > 1 and mask is not None and varies_along(mask, axis, function.makers)
+    picks = width > 1 and mask is not None and any(varies_along(mask, axis, function.makers) for axis in axes)
 
     def one(register: int | Value, count: int) -> None:
         offset = offset_of(function, elements, place, layout, register)
@@ -74,13 +96,13 @@ def _accesses(
     with (
         function.when(owner(function, layout) if op.name != "load" else None),
         function.loop(0, layout.register_count, step=width, unroll=True) as register,
-        function.when(_guard(function, type_, layout, register, axis if straddles else None)),
+        function.when(_guard(function, type_, layout, register, axes[-1] if straddles else None)),
         function.when(None if picks else _mask(function, elements, op, register)),
     ):
         if not straddles and not picks:
             one(register, width)
             return
-        whole = function.inside(type_, layout, axis, register, width) if straddles else None
+        whole = _all_inside(function, type_, layout, axes, (register, width)) if straddles else None
         for element in range(width if picks else 0):
             whole = function.index.both(whole, _mask(function, elements, op, function.index.add(register, element)))
         assert whole is not None
@@ -90,7 +112,7 @@ def _accesses(
             one(register, width)
         with function.when(partly), function.loop(0, width, unroll=True, name="e") as element:
             single = named(function.index.add(register, element), "one")
-            present = function.inside(type_, layout, axis, single) if straddles else None
+            present = function.inside(type_, layout, axes[-1], single) if straddles else None
             chosen = _mask(function, elements, op, single) if picks else None
             with function.when(function.index.both(present, chosen)):
                 one(single, 1)
