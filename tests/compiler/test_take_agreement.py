@@ -142,11 +142,19 @@ def k(x: ak.In[ak.f32,1,8], s: ak.In[ak.i32,1], o: ak.Out[ak.f32,1,2]):
     assert [d.code for d in found.diagnostics] == ["AK302"]
 
 
-def test_elements_of_what_is_no_read_of_a_long_axis_are_unsupported() -> None:
-    body = """\
-def k(y: ak.In[ak.f32,T,N], h: ak.In[ak.i32,T,2].values(0,N), o: ak.Out[ak.f32,T,2]):
+COMPUTED = """\
+def k(y: ak.In[ak.f32,T,N], h: ak.In[ak.i32,T,2].values(0,N), g: ak.In[ak.i64,T,N].values(0,N), o: ak.Out[ak.f32,T,2],
+      p: ak.Out[ak.f32,T,N], q: ak.Out[ak.f32,N,T]):
     for t in ak.grid(T):
-        o[t,:]=ak.take_along_axis(ak.cumsum(y[t,:],axis=1),h[t,:],axis=1)
+        v=ak.cumsum(y[t,:],axis=1)
+        o[t,:]=ak.take_along_axis(v,h[t,:],axis=1)
+        p[t,:]=ak.take_along_axis(v+1,g[t,:],axis=1)
+        q[:,t]=ak.take_along_axis((v*2).T,g[t,:].T,axis=0)
 """
-    found = compile_kernel(CompileRequest(HEADER + body, "kernel.py"))
-    assert [d.code for d in found.diagnostics] == ["AK610"]
+
+
+@pytest.mark.parametrize("sizes", [{"T": 3, "N": 1}, {"T": 0, "N": 4}, {"T": 5, "N": 1001}])
+def test_elements_of_long_values_that_are_computed_are_read_in_memory(
+    sizes: dict[str, int], simulator_cache: Path
+) -> None:
+    assert disagreements(COMPUTED, {}, sizes, ("special", "integers"), 2, simulator_cache) == []

@@ -140,35 +140,19 @@ def test_a_whole_block_means_the_same_and_is_read_back(extent: int) -> None:
 
 FREE = """import agentkern as ak
 
-T, M, N = ak.dim("T"), ak.dim("M"), ak.dim("N", min=100)
+T, M, N = ak.dim("T"), ak.dim("M"), ak.dim("N"{promise})
 
 
 @ak.kernel
 """
-UNBOUNDED = {
-    "sort": "def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T,N]):\n    for t in ak.grid(T):\n        o[t,:]=ak.sort(x[t,:])\n",
-    "columns": (
-        "def k(x: ak.In[ak.f32,2*N+3,T], o: ak.Out[ak.i32,2*N+3,T]):\n    for t in ak.grid(T):\n"
-        "        o[:,t]=ak.occurrence(x[:,t],axis=0)\n"
-    ),
-    "topk": (
-        "def k(x: ak.In[ak.f32,T,N], o: ak.Out[ak.f32,T,80]):\n    for t in ak.grid(T):\n"
-        "        v,i=ak.topk(x[t,:],80)\n        o[t,:]=v\n"
-    ),
-    "segments": (
-        "def k(x: ak.In[ak.f32,N], f: ak.In[ak.i32,T+1].offsets(N), o: ak.Out[ak.f32,N]):\n"
-        "    for s in ak.grid(ak.segments(f)):\n        o[s]=ak.sort(x[s])\n"
-    ),
-}
 
 
-@pytest.mark.parametrize("body", UNBOUNDED.values(), ids=UNBOUNDED)
-def test_an_axis_of_any_length_is_refused_with_a_promise_that_works(body: str) -> None:
-    (refused,) = compile_kernel(CompileRequest(FREE + body, "kernel.py")).diagnostics
-    assert (refused.code, 'ak.dim("N"' in refused.hint) == ("AK610", True)
-    promise = refused.hint.split("`")[1].replace('"N",', '"N", min=100,')
-    text = FREE.replace('ak.dim("N", min=100)', promise) + body
-    assert [d.message for d in compile_kernel(CompileRequest(text, "kernel.py")).diagnostics] == []
+@pytest.mark.parametrize(("promise", "kept"), [(", max=8192", False), (", max=8193", True), ("", True)])
+def test_what_a_promise_does_not_bound_is_ordered_in_memory(promise: str, kept: bool) -> None:
+    result = compile_kernel(CompileRequest(FREE.format(promise=promise) + SORT.format(dtype="f32"), "kernel.py"))
+    assert result.kernel is not None and result.legal is not None
+    text = print_kernel(result.legal)
+    assert ("sort_kept" in text, "whole" in text) == (kept, not kept)
 
 
 MIXED = """\
@@ -188,9 +172,9 @@ def k(x: ak.In[ak.f32,T,N], y: ak.In[ak.f32,T,2*N], z: ak.In[ak.f32,M,N], o: ak.
         "x[t,:]+ak.max(ak.sort(y[t,:])[:,1:],axis=1)[:,None]",
     ],
 )
-def test_what_would_see_the_bound_of_an_axis_is_refused(value: str) -> None:
-    source = HEADER.format(most=100, least=1) + MIXED.format(value=value)
-    assert [d.code for d in compile_kernel(CompileRequest(source, "kernel.py")).diagnostics] == ["AK610"]
+def test_what_would_see_the_bound_of_an_axis_is_ordered_in_memory(value: str, simulator_cache: Path) -> None:
+    sizes = {"T": 2, "N": 37, "M": 4}
+    assert disagreements(MIXED, dict(value=value), 100, sizes, 1, simulator_cache, 1) == []
 
 
 @pytest.mark.parametrize(

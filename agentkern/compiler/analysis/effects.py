@@ -20,8 +20,8 @@ class Effects:
 
 def effects(ops: Sequence[Op]) -> Effects:
     """The effects of operations and everything nested in them."""
-    reads = {op.operands[0]: None for op in walk(ops) if op.name == "load"}
-    writes = {op.operands[0]: None for op in walk(ops) if op.name in ("store", "atomic")}
+    reads = {op.operands[0]: None for op in walk(ops) if "reads" in op.spec.traits}
+    writes = {op.operands[0]: None for op in walk(ops) if "writes" in op.spec.traits}
     return Effects(tuple(reads), tuple(writes))
 
 

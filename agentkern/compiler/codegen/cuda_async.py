@@ -167,6 +167,13 @@ def _sort_slots(f: Printer, op: Op) -> None:
     f.line(f"{f.use(f'ak_{op.name}_{len(pointers)}')}({', '.join(pointers)}, {numbers});", op)
 
 
+def _sort_memory(f: Printer, op: Op) -> None:
+    *pointers, count, step, thread = map(f.bare, op.operands)
+    function = f.use(f"ak_sort_memory_{len(pointers) // 2}")
+    numbers = f"{count}, {step}, {op.attrs['slots']}, {thread}, {op.attrs['threads']}"
+    f.line(f"{function}({', '.join(pointers)}, {numbers});", op)
+
+
 def is_shared(value: Value) -> bool:
     """Whether a value points to shared memory."""
     return isinstance(value.type, Pointer) and value.type.space == "shared"
@@ -184,4 +191,5 @@ ASYNC_PRINTERS: Mapping[str, Callable[[Printer, Op], None]] = {
     "copy_commit": _plain("ak_cp_async_commit"), "copy_wait": _pending("ak_cp_async_wait"),
     "named_barrier": _named("ak_bar_sync"), "named_arrive": _named("ak_bar_arrive"), "elect": _elect,
     "register_budget": _register_budget, "pack_pair": _pack_pair, "sort_slots": _sort_slots, "fill_slots": _sort_slots,
+    "sort_memory": _sort_memory,
 }  # fmt: skip

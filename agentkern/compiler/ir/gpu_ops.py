@@ -60,6 +60,20 @@ def _sort_slots(op: Op) -> str | None:
     return _scalar(op, len(pointers), "the thread's number")
 
 
+def _sort_memory(op: Op) -> str | None:
+    """Operands: pointers to memory, as many to shared memory, elements, their distance, the thread's number."""
+    *pointers, _, _, _ = (value.type for value in op.operands)
+    half = len(pointers) // 2
+    spaces = [p.space if isinstance(p, Pointer) and p.dtype.name == "i64" else "none" for p in pointers]
+    slots = op.attrs["slots"]
+    assert isinstance(slots, int)
+    if half not in (1, 2) or spaces != ["global"] * half + ["shared"] * half or slots < 2 or slots & (slots - 1):
+        return f"sorts {spaces} through {slots} slots"
+    numbers = ("the number of elements", "their distance", "the thread's number")
+    found = (_scalar(op, len(pointers) + k, what) for k, what in enumerate(numbers))
+    return next((wrong for wrong in found if wrong is not None), None)
+
+
 def _get(op: Op) -> str | None:
     array = op.operands[0].type
     if not isinstance(array, RegisterArray):
@@ -211,6 +225,16 @@ _ROWS = (
         0,
         width=True,
         count=True,
+        threads=True,
+    ),
+    _row(
+        "sort_memory",
+        None,
+        0,
+        _sort_memory,
+        "as `sort_slots` a row of each array in global memory, `slots` elements at a time in shared arrays",
+        0,
+        slots=True,
         threads=True,
     ),
     _row("barrier", 0, 0, None, "all threads of the block arrive before any goes on; orders shared memory"),

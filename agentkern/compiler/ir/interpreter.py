@@ -17,7 +17,7 @@ from agentkern.compiler.ir.interpreter_atomics import update_elements
 from agentkern.compiler.ir.interpreter_frame import Block, Frame, InterpreterError
 from agentkern.compiler.ir.interpreter_grids import block_type, blocks_between, grid_frames
 from agentkern.compiler.ir.interpreter_loops import run_branch, run_loop
-from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, store
+from agentkern.compiler.ir.interpreter_moves import MOVES, attr_tuple, axis_of, sort_kept, store
 from agentkern.compiler.ir.interpreter_ops import ELEMENT, REDUCE, SCANS, constant, distinct, result_type, tile_type
 from agentkern.compiler.ir.interpreter_orders import Orders
 from agentkern.compiler.ir.interpreter_requirements import BrokenPromise, RequirementError, require
@@ -97,6 +97,8 @@ def _run(ops: Sequence[Op], frame: Frame) -> None:
             _run_grid(op, frame)
         elif op.name == "store":
             store(op, frame)
+        elif op.name == "sort_kept":
+            sort_kept(op, frame)
         elif op.name == "atomic":
             update_elements(op, frame)
         elif op.name == "require":

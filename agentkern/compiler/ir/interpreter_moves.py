@@ -220,3 +220,15 @@ def store(op: Op, frame: Frame) -> None:
     with written_array(op, frame) as array:
         picks, _ = _subscript(op, frame, array, 2)
         array[picks] = frame.array(op.operands[1])
+
+
+def sort_kept(op: Op, frame: Frame) -> None:
+    """Sort memory in place. Errors: InterpreterError past an edge."""
+    array = tensor_array(op, frame)
+    picks, _ = _subscript(op, frame, array, 1)
+    found = array[picks]
+    arrays = [np.ascontiguousarray(part) for part in (found if op.attrs["arrays"] == 2 else (found,))]
+    axis = axis_of(op) - (len(arrays) - 1)
+    places = np.lexsort(arrays[::-1], axis=axis)
+    ordered = [np.take_along_axis(keys, places, axis) for keys in arrays]
+    array[picks] = np.stack(ordered) if len(arrays) == 2 else ordered[0]

@@ -7,7 +7,8 @@ order. `whole` is the static extent that fixes the order, where the block of an 
 
 from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, OpSpec, Stage
-from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.ir.subscripts import entries_of, selected
+from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.dsl.dtypes import DTYPES
 
 TILE: frozenset[Stage] = frozenset({"tile", "placed"})
@@ -68,6 +69,21 @@ def _order(op: Op) -> str | None:
     return None if len(shapes) == 1 and 1 <= len(op.operands) <= 2 and inside else f"axis {axis} of {len(types)} tiles"
 
 
+def _sort_kept(op: Op) -> str | None:
+    tensor, axis, arrays = op.operands[0].type, op.attrs["axis"], op.attrs["arrays"]
+    if not isinstance(tensor, TensorType) or tensor.access != "scratch" or tensor.dtype.name != "i64":
+        return f"sorts {tensor}, which is no memory of a block's own that holds i64"
+    tile = selected(op)
+    if isinstance(tile, str):
+        return tile
+    if any(entry.axis is None or entry.is_window or entry.is_gather for entry in entries_of(op)):
+        return "the subscript is of other than blocks, ranges and numbers"
+    first = int(arrays == 2)
+    if arrays not in (1, 2) or (first and tile.shape[:1] != (2,)):
+        return f"{arrays} arrays in {tile}"
+    return None if isinstance(axis, int) and first <= axis < tile.rank else f"axis {axis} of {tile}"
+
+
 _ELEMENT = frozenset({"elementwise", "arithmetic"})
 _ALL: frozenset[Stage] = frozenset({"tile", "placed", "gpu"})
 _ROWS = (
@@ -115,6 +131,17 @@ _ROWS = (
         frozenset({"move"}),
         _order,
         "the last operand in the ascending order of all along an axis, the first one deciding first; no two are equal",
+    ),
+    OpSpec(
+        "sort_kept",
+        TILE,
+        None,
+        0,
+        {"index": True, "axis": True, "arrays": True},
+        0,
+        frozenset({"reads", "writes"}),
+        _sort_kept,
+        "memory in place, as `order` does along an axis of what is subscripted; of two arrays axis 0 tells them apart",
     ),
     OpSpec("reciprocal", _ALL, 1, 1, {}, 0, _ELEMENT, _divide, "1 / x correctly rounded, for `divide_by`"),
     OpSpec("divide_by", _ALL, 3, 1, {}, 0, _ELEMENT, _divide, "a / b given b's reciprocal: the bits of the division"),

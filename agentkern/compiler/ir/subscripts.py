@@ -19,7 +19,10 @@ from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.ir.views import ViewError, accessed, in_table, of_entry, view_of, viewed
 
 FIXED_OPERANDS = {"load": 1, "store": 2, "atomic": 2}
-"""Operations that subscript a tensor, with the operands that stand before those of the subscript."""
+"""Operations that move a tile to or from a tensor, with the operands that stand before those of the subscript."""
+
+BEFORE_SUBSCRIPT = {**FIXED_OPERANDS, "sort_kept": 1}
+"""Operations that subscript a tensor, those that move no tile too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def index_entries(op: Op) -> tuple[str, ...]:
 
 def index_operands(op: Op) -> tuple[Value, ...]:
     """The operands that entries name."""
-    first = FIXED_OPERANDS[op.name]
+    first = BEFORE_SUBSCRIPT[op.name]
     return op.operands[first : first + sum(text[0] in "$@" for text in index_entries(op))]
 
 
@@ -186,8 +189,8 @@ def _wrong_table(op: Op) -> str | None:
     return None
 
 
-def wrong_access(op: Op, tile: TileType) -> str | None:
-    """What is wrong with an access of `tile`, or None."""
+def selected(op: Op) -> TileType | str:
+    """The type of what a subscript selects; what is wrong with the subscript, if anything is."""
     try:
         tensor = accessed(op)
         wrong = _wrong_table(op)
@@ -197,15 +200,23 @@ def wrong_access(op: Op, tile: TileType) -> str | None:
         return wrong
     operands = index_operands(op)
     extra = bool(op.attrs.get("masked")) + bool(op.attrs.get("filled"))
-    if len(op.operands) != FIXED_OPERANDS[op.name] + len(operands) + extra:
+    if len(op.operands) != BEFORE_SUBSCRIPT[op.name] + len(operands) + extra:
         return f"{len(op.operands)} operands for {len(operands)} indices and {extra} of mask and fill"
     wrong = _wrong_index(op, tensor, operands)
     if wrong is not None:
         return wrong
-    want = subscript_shape(tensor, index_entries(op), tuple(v.type for v in operands))
-    if tile.shape != want or tile.dtype is not tensor.dtype:
+    shape = subscript_shape(tensor, index_entries(op), tuple(v.type for v in operands))
+    return TileType(tensor.dtype, shape)  # pyright: ignore[reportArgumentType]: extents by construction
+
+
+def wrong_access(op: Op, tile: TileType) -> str | None:
+    """What is wrong with an access of `tile`, or None."""
+    want = selected(op)
+    if isinstance(want, str):
+        return want
+    if tile.shape != want.shape or tile.dtype is not want.dtype:
         verb = "the result is" if op.name == "load" else "stores"
-        return f"{verb} {tile}, the subscript selects {tensor.dtype} {list(want)}"
+        return f"{verb} {tile}, the subscript selects {want.dtype} {list(want.shape)}"
     return _wrong_mask(op, tile)
 
 

@@ -37,7 +37,7 @@ from agentkern.compiler.passes.order_rounds import (
 )
 from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
 from agentkern.compiler.passes.rewrite import rewrite
-from agentkern.compiler.passes.sorted_order import is_sorted, occurrences, sorted_places, taken
+from agentkern.compiler.passes.sorted_order import Sorting, is_sorted
 from agentkern.compiler.passes.split_reductions import most_of_blocks
 from agentkern.dsl.dtypes import DTYPES
 
@@ -147,16 +147,24 @@ class _Rule:
     def is_sorted(self, op: Op) -> bool:
         return is_sorted(tile(op.operands[0]).shape[_axis(op)], self.blocks)
 
+    def sorting(self, op: Op, builder: Builder) -> Sorting:
+        """Orders along an operation's axis."""
+        return Sorting(builder, _axis(op), self.blocks, self.most(tile(op.operands[0]).shape[_axis(op)]))
+
+    def most(self, extent: int | Dim) -> int | None:
+        """The elements that an axis has at most; None where nothing bounds them."""
+        return self.facts.interval(self.facts.simplify(dims.substitute(extent, self.blocks))).high
+
     def occurrence(self, op: Op, builder: Builder) -> Value:
         if self.is_sorted(op):
-            return occurrences(op, builder, _axis(op), self.blocks)
+            return self.sorting(op, builder).occurrences(op.operands[0], op.result.name)
         return _earlier(op, builder, op.operands[0], self.blocks, None)
 
     def sort(self, op: Op, builder: Builder) -> Value:
         value = op.operands[0]
         if self.is_sorted(op):
-            places = sorted_places(builder, value, _axis(op), self.blocks)
-            return taken(builder, value, places, _axis(op), op.result.name)
+            sorting = self.sorting(op, builder)
+            return sorting.taken(value, sorting.places(value), op.result.name)
         rank = _earlier(op, builder, ordered_key(builder, value), self.blocks, "lt")
         bits = _placed(op, builder, rank, bits_of(builder, value), tile(value).shape[_axis(op)], self.blocks)
         return from_bits(builder, bits, tile(value).dtype, op.result.name)
@@ -165,7 +173,7 @@ class _Rule:
         value, axis, k = op.operands[0], _axis(op), op.attrs["k"]
         assert isinstance(k, int)
         if k > MOST_ROUNDS and self.is_sorted(op):
-            return self.first_of_sorted(op, builder, axis, k)
+            return self.first_of_sorted(op, builder)
         key, bits = ordered_key(builder, value), bits_of(builder, value)
         index = flat_index(builder, tile(key), (axis,), self.blocks)
         type_ = tile(op.results[0])
@@ -182,15 +190,16 @@ class _Rule:
             taken = _placed(op, builder, rank, bits, k, self.blocks)
         return from_bits(builder, taken, type_.dtype, op.results[0].name), places
 
-    def first_of_sorted(self, op: Op, builder: Builder, axis: int, k: int) -> tuple[Value, Value]:
+    def first_of_sorted(self, op: Op, builder: Builder) -> tuple[Value, Value]:
         """The first `k` of the descending order."""
-        places = sorted_places(builder, op.operands[0], axis, self.blocks, descending=True)
+        sorting = self.sorting(op, builder)
+        places = sorting.places(op.operands[0], descending=True)
         type_ = tile(places)
         starts = tuple(0 for _ in type_.shape)
-        stops = tuple(k if a == axis else extent for a, extent in enumerate(type_.shape))
+        stops = tuple(op.attrs["k"] if a == sorting.axis else extent for a, extent in enumerate(type_.shape))
         attrs = {"starts": starts, "stops": stops}
         first = builder.value("slice", (places,), tile(op.results[1]), attrs, op.results[1].name)
-        return taken(builder, op.operands[0], first, axis, op.results[0].name), first
+        return sorting.taken(op.operands[0], first, op.results[0].name), first
 
     def in_rounds(
         self, builder: Builder, key: Value, bits: Value, index: Value, axis: int, k: int
@@ -206,8 +215,8 @@ class _Rule:
     def rounds(self, builder: Builder, key: Value, index: Value, axis: int) -> Rounds:
         """Rounds over keys with their indices in one integer each, where those fit."""
         spare = PACKED_BITS - tile(key).dtype.bits
-        high = self.facts.interval(self.facts.simplify(dims.substitute(tile(key).shape[axis], self.blocks))).high
-        packs = spare > 0 and high is not None and high <= 1 << spare
+        most = self.most(tile(key).shape[axis])
+        packs = spare > 0 and most is not None and most <= 1 << spare
         return (packed_rounds if packs else paired_rounds)(builder, key, index, axis)
 
 

@@ -45,7 +45,13 @@ class _Rule:
         pairs = zip(tile(source).shape, tile(op.result).shape, strict=True)
         places: list[Place] = [k if have == want else None for k, (have, want) in enumerate(pairs)]
         places[axis] = op.operands[1]
-        return (_Taking(self, builder, op).at(source, places),)
+        trial = builder.nested()
+        try:
+            found = _Taking(self, trial, op).at(source, places)
+        except UnsupportedError:
+            return None  # the axis is kept in memory, to be read there
+        builder.ops += trial.ops
+        return (found,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def load_early(kernel: Kernel) -> Kernel:
 
 
 def _grid(op: Op) -> Op:
-    written = {inner.operands[0] for inner in walk(op.regions[0].ops) if inner.name in ("store", "atomic")}
+    written = {inner.operands[0] for inner in walk(op.regions[0].ops) if "writes" in inner.spec.traits}
     return _with_regions(op, written)
 
 

@@ -38,6 +38,7 @@ from agentkern.compiler.passes.lower.reductions import (
 )
 from agentkern.compiler.passes.lower.requirements import lower_require
 from agentkern.compiler.passes.lower.scans import lower_scan
+from agentkern.compiler.passes.lower.sorts import lower_sort_kept
 from agentkern.compiler.passes.lower.streams import lower_stream
 from agentkern.compiler.passes.lower.takes import lower_take
 from agentkern.compiler.passes.root_classes import stream_order
@@ -53,6 +54,7 @@ _ALONE: Mapping[str, Callable[[FunctionLowering, Elements, Op], None]] = {
     "concat": lower_concat,
     "take": lower_take,
     "order": lower_order,
+    "sort_kept": lower_sort_kept,
     "bincount": lower_bincount,
     **dict.fromkeys(SCANS, lower_scan),
 }

@@ -24,7 +24,7 @@ from agentkern.dsl.dtypes import DTYPES
 LONG = 1024
 """Elements of the longest axis that stays whole: a quarter of what a block takes at once."""
 
-_ALONG = frozenset({*REDUCTIONS, *SCANS, "concat"})
+_ALONG = frozenset({*REDUCTIONS, *SCANS, "concat", "order", "take"})
 _FREE = frozenset("load store atomic require constant size index arange broadcast transpose reshape slice".split())
 _CONTROL = frozenset("loop branch yield ordinal start end".split())
 
@@ -83,7 +83,7 @@ class _Grid:
         return "elementwise" in op.spec.traits and op.name != "extend"
 
     def _is_along_others(self, op: Op, number: int) -> bool:
-        """Whether a reduction or scan runs along another class; no block does again what is long without this one."""
+        """Whether an operation along an axis runs along another class; no block repeats what is long without it."""
         value = op.operands[0] if op.name != "concat" else op.result
         own = self.axes(value)
         along = own[_axis_of(op)]

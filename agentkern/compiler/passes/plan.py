@@ -144,6 +144,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     chunk = _chunk(classes, orders, fast)
     panel = _scan_panel(region, classes)
     chunk = -(-chunk // panel) * panel if panel else chunk
+    warps = MAX_WARPS if _sorts_memory(region) else warps
     if fast in wide_classes(classes) and panel:
         warps = max(warps, SCAN_WARPS)
         chunk = max(chunk, warps * LANES * elems)
@@ -180,6 +181,11 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     tile = tuple(_block(arg).block or tiles[classes.of[arg, 0]] for arg in region.args)
     sizes = tuple(steps[classes.of[arg, 0]] for arg in free_steps(region))
     return GridSchedule(tile, warps, fast_warps, vector, chunk, sizes)
+
+
+def _sorts_memory(region: Region) -> bool:
+    """Whether rows are sorted in memory: each takes all threads of a block for long, so a block has one of them."""
+    return any(op.name == "sort_kept" for op in walk(region.ops))
 
 
 def _elems_wanted(region: Region, classes: AxisClasses, fast: int | None, vector: int) -> int:
@@ -260,6 +266,8 @@ def _sortable(
 
 def _grown(region: Region, classes: AxisClasses, tiles: dict[int, int], fast: int | None, room: int) -> dict[int, int]:
     """Give the last free axis that is not the fast one as many indices as there is room for."""
+    if _sorts_memory(region):
+        return tiles | {classes.of[arg, 0]: 1 for arg in region.args if _block(arg).block is None}
     slow = [classes.of[arg, 0] for arg in region.args if classes.of[arg, 0] in tiles and classes.of[arg, 0] != fast]
     if not slow or room < 2:
         return tiles

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agentkern.compiler.analysis.subscripts import are_apart, constant_positions, same_subscript
 from agentkern.compiler.ir.core import Op, Value, walk
-from agentkern.compiler.ir.subscripts import FIXED_OPERANDS
+from agentkern.compiler.ir.subscripts import BEFORE_SUBSCRIPT, FIXED_OPERANDS
 from agentkern.compiler.passes.unsupported import UnsupportedError
 
 
@@ -99,13 +99,14 @@ def _behind_requirements(ops: Sequence[Op], long: LongOps) -> Iterator[_Rule]:
 
 
 def _check_regions(ops: Sequence[Op]) -> None:
-    """Refuse a loop whose accesses would have to keep their place among others: it has no place of its own."""
+    """Refuse a loop, or a sort of memory, that would have to keep its place among others: it has none of its own."""
     for op in ops:
-        inside = [inner for inner in operations_inside(op) if inner.name in FIXED_OPERANDS]
+        sorts = (op,) if op.name == "sort_kept" else ()
+        inside = [*sorts, *(inner for inner in operations_inside(op) if inner.name in BEFORE_SUBSCRIPT)]
         others = [o for other in ops if other is not op for o in (other, *operations_inside(other))]
         for one in inside:
             for other in others:
-                same = other.name in FIXED_OPERANDS and other.operands[0] is one.operands[0]
+                same = other.name in BEFORE_SUBSCRIPT and other.operands[0] is one.operands[0]
                 if same and {one.name, other.name} != {"load"}:
                     raise _no_order(one)
 

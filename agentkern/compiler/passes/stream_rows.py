@@ -242,7 +242,7 @@ class _Chunk:
 
     def make(self, op: Op, value: Value) -> Value:
         """One long value; its long operands are made."""
-        if _regroups(op, self.streams.classes, self.wide) or (op.name == "concat" and self.is_joined(op)):
+        if _regroups(op, self.streams.classes, self.wide) or self.needs_whole(op):
             raise _no_code(op)
         operands = tuple(self.value(v) for v in op.operands)
         attrs = op.attrs
@@ -264,11 +264,13 @@ class _Chunk:
         numbers = self.streams.classes.axes(op.operands[0])
         return tuple(self.current if n == self.wide else stop for n, stop in zip(numbers, stops, strict=True))
 
-    def is_joined(self, op: Op) -> bool:
-        """Whether tiles are joined along the streamed axis."""
-        axis = op.attrs["axis"]
+    def needs_whole(self, op: Op) -> bool:
+        """Whether tiles are joined, ordered or taken from along an axis that is too long to keep."""
+        if op.name not in ("concat", "order", "take"):
+            return False
+        axis, along = op.attrs["axis"], op.operands[0] if op.name == "take" else op.result
         assert isinstance(axis, int)
-        return self.streams.classes.of[op.result, axis] == self.wide
+        return self.streams.classes.of[along, axis] in self.streams.wide
 
     def store(self, op: Op) -> None:
         operands, attrs = tuple(self.value(v) for v in op.operands), op.attrs

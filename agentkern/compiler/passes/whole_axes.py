@@ -2,7 +2,7 @@
 
 Such an axis becomes a block of the grid that is all of it, also where it is empty: the later passes then treat it as a
 written block of as many indices as the axis may have, whose absent ones are no part of any value. Orders of sums do not
-see that bound.
+see that bound. An axis that nothing bounds, or that is used otherwise too, stays as it is: it is ordered in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agentkern.compiler.analysis.axes import AxisClasses, axis_classes
 from agentkern.compiler.analysis.blocks import block_facts
 from agentkern.compiler.analysis.extents import Facts, SymbolFact
 from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Kernel, Op, Region, SizeInfo, Value, walk
+from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.segments import length_name, segment_axes
 from agentkern.compiler.ir.types import BlockType, TileType
@@ -73,11 +73,6 @@ def _most(facts: Facts, extent: int | Dim) -> int | None:
     return high if high is not None and high <= RESIDENT_ELEMS else None
 
 
-def _promised(sizes: tuple[SizeInfo, ...], names: frozenset[str], most: int) -> tuple[SizeInfo, ...]:
-    """Sizes, those of these names promised to be no larger."""
-    return tuple(replace(size, maximum=max(most, size.minimum)) if size.name in names else size for size in sizes)
-
-
 @dataclass(frozen=True, slots=True)
 class _Axes:
     """The axes of one grid that are to be kept whole."""
@@ -88,79 +83,56 @@ class _Axes:
     facts: Facts
 
     def blocks(self) -> dict[int, Value]:
-        """A block for each. Errors: UnsupportedError where nothing bounds one."""
+        """A block for each whose length promises bound."""
         found: dict[int, Value] = {}
         for op, value, axis in _ordered_axes(self.grid, self.kernel):
             number, extent = self.classes.of[value, axis], _tile(value).shape[axis]
-            if number in found:
-                continue
+            if number in self.classes.blocks:
+                raise UnsupportedError(
+                    f"`ak.{op.name}` along a block whose size the compiler chooses",
+                    "give the axis a written `block=`",
+                    op.location,
+                )
             most = _most(self.facts, extent)
-            if most is None or number in self.classes.blocks:
-                raise self.unbounded(op, extent)
+            if number in found or most is None or self.shows_bound(number):
+                continue
             room = max(most, LONGEST_PAIRED + 1)
             room = -(-room // MAX_ACCESS_BYTES) * MAX_ACCESS_BYTES
             found[number] = Value(BlockType(f"%whole.{len(found)}", extent, room, 0, is_whole=True), "whole")
-            self.check(op, number)
         return found
 
-    def check(self, op: Op, number: int) -> None:
-        """Refuse what would see the bound of an axis."""
-        regrouped = any(number in (split.whole, *split.parts) for split in self.classes.splits)
+    def shows_bound(self, number: int) -> bool:
+        """Whether a value would be as long as an axis may be: where the axis is regrouped, or reduced with others."""
+        if any(number in (split.whole, *split.parts) for split in self.classes.splits):
+            return True
         for inner in walk(self.grid.regions[0].ops):
             axes = inner.attrs.get("axes")
             if inner.name in IN_ORDER and isinstance(axes, tuple) and len(axes) > 1:
-                is_float = _tile(inner.result).dtype.is_float
-                met = is_float and any(self.classes.of[inner.operands[0], int(axis)] == number for axis in axes)
-                regrouped = regrouped or met
-        if regrouped:
-            raise _not_alone(op)
-
-    def unbounded(self, op: Op, extent: int | Dim) -> UnsupportedError:
-        """What to say of an axis that may be too long to keep."""
-        what = f"`ak.{op.name}`" if op.name != "topk" else f"`ak.topk` of {op.attrs['k']}"
-        ends = {length_name(axis.type.name): axis.end for axis in segment_axes(self.grid)}
-        sizes = dims.symbols(dims.substitute(extent, ends))
-        names = frozenset(size.name for size in self.kernel.sizes if size.name in sizes)
-        hint = f"give the axis a static size, or make it a block with `block=`, of up to {RESIDENT_ELEMS} elements"
-        most = RESIDENT_ELEMS
-        while most and names:
-            promised = replace(self.kernel, sizes=_promised(self.kernel.sizes, names, most))
-            if _most(_facts(promised, self.grid), extent) is not None:
-                texts = ", ".join(f'`ak.dim("{name}", max={most})`' for name in sorted(names))
-                hint = f"promise how long it may be: {texts}"
-                break
-            most //= 2
-        return UnsupportedError(
-            f"{what} of an axis that may have more than {RESIDENT_ELEMS} elements", hint, op.location
-        )
-
-
-def _not_alone(op: Op) -> UnsupportedError:
-    return UnsupportedError(
-        f"`ak.{op.name}` along an axis of run-time length that is reshaped, joined, cut or reduced with another",
-        "store the ordered values to an `ak.Out` tensor, and read them in a second grid",
-        op.location,
-    )
+                numbers = [self.classes.of[inner.operands[0], int(axis)] for axis in axes]
+                if _tile(inner.result).dtype.is_float and number in numbers:
+                    return True
+        return False
 
 
 def _kept(kernel: Kernel, grid: Op) -> Op:
-    """The grid with the axes that it orders as whole blocks. Errors: UnsupportedError."""
-    first = next(_ordered_axes(grid, kernel), None)
-    if first is None:
+    """The grid with the axes that it orders as whole blocks, where that works for all of them. Errors: Unsupported."""
+    if next(_ordered_axes(grid, kernel), None) is None:
         return grid
     region = grid.regions[0]
     classes = axis_classes(region)
     blocks = _Axes(kernel, grid, classes, _facts(kernel, grid)).blocks()
+    if not blocks:
+        return grid
     inner = Splitting(classes, blocks).region(Region((), region.ops))
     body = Region((*region.args, *blocks.values()), inner.ops)
     kept = Op(grid.spec, grid.operands, grid.attrs, grid.results, (body,), grid.location)
     try:
         verify_kernel(replace(kernel, body=(kept,)))
-    except IrError as e:
-        raise _not_alone(first[0]) from e
+    except IrError:
+        return grid  # a part of such an axis, or one joined to another
     return kept
 
 
 def whole_axes(kernel: Kernel) -> Kernel:
-    """Every axis that is ordered as a number, a written block or a whole one. Errors: UnsupportedError."""
+    """Every axis that is ordered and that promises bound as a whole block. Errors: UnsupportedError."""
     return replace(kernel, body=tuple(_kept(kernel, op) if op.name == "grid" else op for op in kernel.body))

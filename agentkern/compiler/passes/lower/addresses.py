@@ -69,7 +69,7 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
         elif entry.is_window or entry.is_gather:
             gathered.append(_gathered(function, entry, layout, stride))
         else:
-            base = index.add(base, wide_product(function, _first(function, entry), stride))
+            base = index.add(base, wide_product(function, first_index(function, entry), stride))
             for axis in entry.tile_axes:
                 strides[axis] = stride
     readonly = op.name == "load" and tensor not in function.memory.written
@@ -87,7 +87,7 @@ def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
     return Place(pointer, tuple(strides), tuple(gathered), widths, axes, base, parting)
 
 
-def _first(function: FunctionLowering, entry: Entry) -> int | Value:
+def first_index(function: FunctionLowering, entry: Entry) -> int | Value:
     """The first index of a block, a range or a scalar."""
     if entry.text == ":":
         return 0

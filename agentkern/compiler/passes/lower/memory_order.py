@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentkern.compiler.analysis.subscripts import are_apart, constant_positions, same_subscript
 from agentkern.compiler.ir.core import Op, Value, walk
@@ -33,6 +33,14 @@ class _Touch:
         return any(digit.axis == REPLICATED and digit.extent > 1 for digit in digits)
 
 
+@dataclass(slots=True)
+class _Region:
+    """A region that is being lowered: the accesses in it before the first barrier that always stands in it."""
+
+    early: list[_Touch] = field(default_factory=list["_Touch"])
+    has_barrier: bool = False
+
+
 class MemoryOrder:
     """The accesses since the last barrier, to tensors that the grid writes."""
 
@@ -40,12 +48,13 @@ class MemoryOrder:
         self.constants = constant_positions((grid,))
         touched: dict[Value, list[Op]] = {}
         for op in walk((grid,)):
-            if op.name in ("load", "store"):
+            if op.name in ("load", "store", "sort_kept"):
                 touched.setdefault(op.operands[0], []).append(op)
-        self.written = {tensor for tensor, ops in touched.items() if any(op.name == "store" for op in ops)}
+        self.written = {tensor for tensor, ops in touched.items() if any(op.name != "load" for op in ops)}
         # one store and nothing else can meet nothing
         self.watched = {tensor for tensor in self.written if len(touched[tensor]) > 1}
         self.pending: list[_Touch] = []
+        self.regions = [_Region()]
 
     def before(self, op: Op, layout: Layout, barrier: Callable[[], None]) -> None:
         """Note an access, behind a barrier if another thread may have touched its elements since the last one."""
@@ -53,18 +62,29 @@ class MemoryOrder:
             return
         touch = _Touch(op, layout)
         if any(self._meet(earlier, touch) for earlier in self.pending):
-            barrier()
-            self.pending = []
+            self.all_meet(barrier)
         self.pending.append(touch)
+        for region in self.regions:
+            if not region.has_barrier:
+                region.early.append(touch)
+
+    def all_meet(self, barrier: Callable[[], None]) -> None:
+        """A barrier: nothing before it is pending. So it is behind an operation at whose end all threads meet."""
+        barrier()
+        self.pending = []
+        self.regions[-1].has_barrier = True
 
     @contextmanager
     def loop(self, block: Value, barrier: Callable[[], None]) -> Generator[None]:
         """Around the body of a loop over the blocks of `block`: a barrier at its end if one turn may meet the next."""
         before = self.pending
         self.pending = list(before)
+        self.regions.append(_Region())
         yield
+        early = self.regions.pop().early
         inside = [touch for touch in self.pending if touch not in before]
-        if any(self._meet(a, b) for a in inside for b in inside if not _moves_on(a.op, b.op, block)):
+        following = [*inside, *(touch for touch in early if touch not in inside)]
+        if any(self._meet(a, b) for a in inside for b in following if not _moves_on(a.op, b.op, block)):
             barrier()
             self.pending = []
         # a loop may run no turn at all
@@ -74,7 +94,9 @@ class MemoryOrder:
     def branch(self) -> Generator[None]:
         """Around a region that may run or not: what it orders is not ordered behind it."""
         before = list(self.pending)
+        self.regions.append(_Region())
         yield
+        self.regions.pop()
         self.pending = [*before, *(touch for touch in self.pending if touch not in before)]
 
     def _meet(self, a: _Touch, b: _Touch) -> bool:

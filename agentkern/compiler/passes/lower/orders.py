@@ -31,7 +31,7 @@ def lower_order(function: FunctionLowering, elements: Elements, op: Op) -> None:
     count = width * prod(extent for k, extent in enumerate(layout.shape) if k != axis)
     buffers = [borrow_tile(function, op, I64, count) for _ in op.operands]
     attrs = {"width": width, "count": count, "threads": function.warps * WARP_LANES}
-    operands = (*(buffer.pointer for buffer in buffers), function.index.value(_thread(function)))
+    operands = (*(buffer.pointer for buffer in buffers), function.index.value(thread_number(function)))
     function.builder.emit("fill_slots", operands, (), attrs)
     for value, buffer in zip(op.operands, buffers, strict=True):
         type_, before = value.type, function.layout(value)
@@ -78,5 +78,6 @@ def _slot(
     return index.add(index.multiply(row, width), function.coordinate(layout, rows.index(0), register))
 
 
-def _thread(function: FunctionLowering) -> int | Value:
+def thread_number(function: FunctionLowering) -> int | Value:
+    """The thread's number in its block."""
     return function.index.add(function.index.multiply(function.warp, WARP_LANES), function.lane)

@@ -15,7 +15,7 @@ from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.ir.views import View
 from agentkern.compiler.passes.spill.extents import Extents
-from agentkern.compiler.passes.spill.places import Place, Places, is_whole, operand_places, part_type, tile
+from agentkern.compiler.passes.spill.places import Place, Places, axis_of, is_whole, operand_places, part_type, tile
 from agentkern.dsl.dtypes import DTYPES
 
 I64 = DTYPES["i64"]
@@ -105,6 +105,8 @@ class Parts:
             return self.indices(places[0], first)
         if op.name == "slice":
             return self._sliced(op, places)
+        if op.name == "take" and op.operands[0] in self.kept:
+            return self._gathered(op, places)
         pairs = zip(op.operands, operand_places(op, places), strict=True)
         operands = tuple(self.value(v, part) for v, part in pairs)
         return self._emit(op, operands, op.attrs, places)
@@ -136,6 +138,35 @@ class Parts:
         low = tuple(start if p is None else 0 for p, start in zip(part, starts, strict=True))
         high = tuple(stop if p is None else e for p, stop, e in zip(part, stops, extents, strict=True))
         return self._emit(op, (value,), {"starts": low, "stops": high}, places)
+
+    def _gathered(self, op: Op, places: Places) -> Value:
+        """Elements at positions of an axis of a value in memory: a load with a tile of indices for every axis."""
+        kept, source, axis = self.kept[op.operands[0]], tile(op.operands[0]), axis_of(op)
+        type_ = part_type(tile(op.result), places).with_dtype(I64)
+        chosen = self.value(op.operands[1], places)
+        lines = [
+            self._line(place if have == want else None, have, base) if k != axis else None
+            for k, (place, have, want, base) in enumerate(
+                zip(places, source.shape, tile(op.result).shape, kept.bases, strict=True)
+            )
+        ]
+        builder = self._scope_of(places).builder
+        builder.location = op.location
+        numbers = [
+            _spread(builder, line, type_, k) if line is not None else _shifted(builder, chosen, kept.bases[k])
+            for k, line in enumerate(lines)
+        ]
+        index = tuple(f"${k}" for k in range(len(kept.lead) + len(numbers)))
+        attrs = {"index": index, **({"view": kept.view} if kept.view else {})}
+        operands = (kept.tensor, *kept.lead, *numbers)
+        return builder.value("load", operands, type_.with_dtype(source.dtype), attrs, op.result.name)
+
+    def _line(self, place: Place | None, extent: int | Dim, base: int | Dim) -> Value:
+        """The indices of a part of an axis in the memory that keeps it."""
+        block = self.extents.grid_block(extent)
+        if place is None and block is not None:
+            return self._scope_of((None,)).builder.value("index", (block,), TileType(I64, (extent,)))
+        return self.indices((place or Place(None, 0, extent)).moved(base), None)
 
     def start_of(self, block: Value) -> Value:
         """A written block's first index, as a scalar."""
@@ -234,3 +265,20 @@ class Parts:
             index.append(f"{text}{len(operands)}" if operand is not None else text)
             operands += [operand] if operand is not None else []
         return tuple(operands), {"index": tuple(index), **({"view": kept.view} if kept.view else {})}
+
+
+def _spread(builder: Builder, line: Value, type_: TileType, axis: int) -> Value:
+    """Indices of one axis beside the others of a tile."""
+    shape = tuple(tile(line).shape[0] if k == axis else 1 for k in range(type_.rank))
+    beside = builder.value("reshape", (line,), type_.with_shape(shape)) if type_.rank > 1 else line
+    return builder.value("broadcast", (beside,), type_) if tile(beside) != type_ else beside
+
+
+def _shifted(builder: Builder, numbers: Value, base: int | Dim) -> Value:
+    """Indices so much further."""
+    if base == 0:
+        return numbers
+    name, attr = ("constant", "value") if isinstance(base, int) else ("size", "extent")
+    first = builder.value(name, (), TileType(I64), {attr: base})
+    spread = builder.value("broadcast", (first,), tile(numbers))
+    return builder.value("add", (numbers, spread), tile(numbers))

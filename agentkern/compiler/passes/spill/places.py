@@ -66,6 +66,8 @@ def operand_places(op: Op, places: Places) -> tuple[Places, ...]:
         return (_regrouped(op, places),)
     if op.name in REDUCTIONS:
         return (before_reduction(op, places),)
+    if op.name == "take":
+        return (_taken(op, places), places)
     if op.name == "extend":
         shapes = zip(places, tile(op.operands[0]).shape, tile(op.result).shape, strict=True)
         return (tuple(place if old == new else None for place, old, new in shapes),)
@@ -81,6 +83,13 @@ def _spread(op: Op, places: Places) -> Places:
     )
 
 
+def _taken(op: Op, places: Places) -> Places:
+    """The part of what is taken from: its axis whole, those of one index as they are."""
+    pairs = zip(places, tile(op.operands[0]).shape, tile(op.result).shape, strict=True)
+    axis = axis_of(op)
+    return tuple(place if k != axis and old == new else None for k, (place, old, new) in enumerate(pairs))
+
+
 def _regrouped(op: Op, places: Places) -> Places:
     found: list[Place | None] = [None] * tile(op.operands[0]).rank
     for old, new in reshape_groups(tile(op.operands[0]).shape, tile(op.result).shape):
@@ -90,7 +99,7 @@ def _regrouped(op: Op, places: Places) -> Places:
 
 
 def axis_of(op: Op) -> int:
-    """The one axis that a reduction, a scan or a concatenation works along."""
+    """The one axis that an operation works along."""
     axis = op.attrs["axis"] if op.name not in REDUCTIONS else None
     axes = op.attrs["axes"] if axis is None else (axis,)
     assert isinstance(axes, tuple)
@@ -111,14 +120,14 @@ def after_reduction(op: Op, places: Places) -> Places:
     return (*places[:axis], *((None,) if keepdims else ()), *places[axis + 1 :])
 
 
-_WHOLE_AXIS = frozenset({*REDUCTIONS, *SCANS, "concat"})
+_WHOLE_AXIS = frozenset({*REDUCTIONS, *SCANS, "concat", "order"})
 """Operations that need one axis whole and take the others as they come."""
 
 
 def works_on_parts(op: Op, extents: Extents) -> bool:
     """Whether a part of the result can be computed from parts of the operands, no long axis needed whole."""
-    if op.name in ("load", "index", "arange", "broadcast", "transpose", "slice"):
-        return True
+    if op.name in ("load", "index", "arange", "broadcast", "transpose", "slice", "take"):
+        return True  # a take of a long axis reads the memory that keeps it
     if op.name in _WHOLE_AXIS:
         axis, long = axis_of(op), (op.result if op.name == "concat" else op.operands[0])
         return not extents.is_long(tile(long).shape[axis])

@@ -69,6 +69,8 @@ class Regions:
 
     def long(self, op: Op) -> None:
         """An operation that reads or makes a long value."""
+        if op.name == "take" and self.extents.is_long(tile(op.operands[0]).shape[axis_of(op)]):
+            self.reachable(op.operands[0])
         if not op.results:
             self.effect(op)
         elif not works_on_parts(op, self.extents):
@@ -138,12 +140,41 @@ class Regions:
             self.regrouped(op)
         elif op.name in ("concat", "extend"):
             self.joined(op)
+        elif op.name == "order":
+            self.ordered(op)
         else:
             raise UnsupportedError(
                 f"`{op.name}` of an axis too long to keep on the chip",
                 "make the axis a grid axis with `block=`",
                 op.location,
             )
+
+    def reachable(self, value: Value) -> None:
+        """Have a whole value in memory, where any element of it can be read."""
+        if value not in self.parts.kept:
+            self.keep(value)
+
+    def ordered(self, op: Op) -> None:
+        """An order: its operands in memory, sorted there; the last one is the result."""
+        arrays = len(op.operands)
+        kept = self.memory.keep(op.result, versions=arrays)
+        for k, value in enumerate(op.operands):
+            self.fill(self.numbered(kept, k) if arrays > 1 else kept, value)
+        none = (None,) * tile(op.result).rank
+        operands, attrs = self.parts.kept_subscript(kept, tile(op.result), none)
+        index = attrs["index"]
+        assert isinstance(index, tuple)
+        several = arrays > 1
+        # axes of the subscript's tile: the operands' where there are several, then the value's own
+        attrs = {"index": ((":",) if several else ()) + index, "axis": axis_of(op) + several, "arrays": arrays}
+        self.parts.builder.location = op.location
+        self.parts.builder.emit("sort_kept", (kept.tensor, *operands), (), attrs)
+        self.parts.kept[op.result] = self.numbered(kept, arrays - 1) if several else kept
+
+    def numbered(self, kept: Kept, number: int) -> Kept:
+        """One of several values in memory."""
+        which = self.parts.builder.value("constant", (), TileType(I64), {"value": number})
+        return _version(kept, which)
 
     def reduction(self, op: Op) -> None:
         """A reduction: to a short value, or into memory."""
