@@ -234,7 +234,7 @@ def cummax(x: Tile, axis: int | None = None, reverse: Flag = False, exclusive: F
 def topk(x: Tile, k: int, axis: int = -1) -> tuple[Tile, Tile]:
     """The k largest along an axis and their indices (i64), largest first; equals by smaller index, NaN is largest.
 
-    For k over 64 the axis has at most 8192 elements: static, a written block, or promised, `ak.dim("N", max=8192)`.
+    For k over 64 an axis of up to 8192 elements, static or promised (`ak.dim("N", max=8192)`), is sorted on the chip.
     """
     raise not_executed("topk")
 
@@ -242,7 +242,7 @@ def topk(x: Tile, k: int, axis: int = -1) -> tuple[Tile, Tile]:
 def sort(x: Tile, axis: int = -1) -> Tile:
     """The elements in ascending order along an axis, equals as they stood; NaN last, -0 equals +0.
 
-    The axis has at most 8192 elements: static, a written block, or promised, `ak.dim("N", max=8192)`.
+    An axis of up to 8192 elements, static or promised (`ak.dim("N", max=8192)`), stays on the chip; others take memory.
     """
     raise not_executed("sort")
 
@@ -250,7 +250,7 @@ def sort(x: Tile, axis: int = -1) -> Tile:
 def occurrence(keys: Tile, axis: int = -1) -> Tile:
     """How many equal elements come earlier along an axis, as i32.
 
-    The axis has at most 8192 elements: static, a written block, or promised, `ak.dim("N", max=8192)`.
+    An axis of up to 8192 elements, static or promised (`ak.dim("N", max=8192)`), stays on the chip; others take memory.
     """
     raise not_executed("occurrence")
 
