@@ -95,7 +95,9 @@ def confine(limits: Limits, readable: Iterable[Path], writable: Iterable[Path]) 
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if _restrict_files(libc, limits, readable, writable):
         held.append("files")
-    if not limits.may_execute and _filter_calls(libc, refuse=limits.uses_gpu):
+    # CUDA's driver does not start without a socket; where there is no network to reach, it may make one
+    denied = _denied(makes_sockets=limits.uses_gpu and "network" in held)
+    if not limits.may_execute and _filter_calls(libc, denied, refuse=limits.uses_gpu):
         held.append("calls")
     return tuple(held)
 
@@ -156,15 +158,25 @@ def _restrict_files(libc: ctypes.CDLL, limits: Limits, readable: Iterable[Path],
     ruleset = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     if ruleset < 0:
         return False
-    devices = [Path("/dev"), Path("/proc"), Path("/sys")] if limits.uses_gpu else [Path("/dev/null")]
     rules = [(path, _READ) for path in (*readable, Path("/dev/urandom"))]
     rules += [(path, rights) for path in writable]
-    rules += [(path, _DEVICE) for path in devices]
+    rules += _device_rules(rights) if limits.uses_gpu else [(Path("/dev/null"), _DEVICE)]
     for path, allowed in rules:
         _allow(libc, ruleset, path, allowed & rights)
     held = libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
     os.close(ruleset)
     return held
+
+
+def _device_rules(rights: int) -> list[tuple[Path, int]]:
+    """What CUDA's driver opens: devices, the system's description, and this process' own names, which it rewrites."""
+    return [
+        (Path("/dev"), _DEVICE),
+        (Path("/sys"), _READ),
+        (Path("/proc"), _READ),
+        (Path("/proc/driver/nvidia"), _DEVICE),
+        (Path("/proc/self"), rights),
+    ]
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, allowed: int) -> None:
@@ -178,22 +190,28 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, allowed: int) -> None:
     os.close(descriptor)
 
 
-def _filter_calls(libc: ctypes.CDLL, *, refuse: bool) -> bool:
+def _denied(*, makes_sockets: bool) -> tuple[int, ...]:
+    """The numbers of the calls that are denied; a socket alone reaches nothing."""
+    calls = _DENIED.get(platform.machine(), {})
+    return tuple(number for name, number in calls.items() if name != "socket" or not makes_sockets)
+
+
+def _filter_calls(libc: ctypes.CDLL, denied: tuple[int, ...], *, refuse: bool) -> bool:
     """Refuse, or end the process at, system calls that reach beyond it. Threads are its own, processes are not."""
     if platform.machine() not in _ARCHITECTURES:
         return False
-    filters = _program(platform.machine(), os.getpid(), _REFUSE if refuse else _KILL)
+    filters = _program(platform.machine(), os.getpid(), denied, _REFUSE if refuse else _KILL)
     held = ctypes.create_string_buffer(filters, len(filters))
     header = struct.pack("<HxxxxxxQ", len(filters) // 8, ctypes.addressof(held))
     return libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0) == 0
 
 
-def _program(machine: str, pid: int, denied: int) -> bytes:
+def _program(machine: str, pid: int, calls: tuple[int, ...], denied: int) -> bytes:
     """Return the filter: a list of (operation, jump if true, jump if false, number)."""
     load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     rows = [(load, 0, 0, 4), (equal, 1, 0, _ARCHITECTURES[machine]), (answer, 0, 0, _KILL), (load, 0, 0, 0)]
     rows += [(at_least, 0, 1, _X32_BIT), (answer, 0, 0, denied)]
-    for call in _DENIED[machine].values():
+    for call in calls:
         rows += [(equal, 0, 1, call), (answer, 0, 0, denied)]
     uncounted = (_MEMFD_CREATE[machine],) if denied == _KILL else ()
     for call in (*_REFUSED[machine].values(), *uncounted):

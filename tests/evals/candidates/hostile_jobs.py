@@ -60,6 +60,17 @@ def connect(_argument: Any) -> str:
     return "connected"
 
 
+def make_a_socket(_argument: Any) -> str:
+    socket.socket(socket.AF_UNIX).close()
+    return "made"
+
+
+def name_itself(path: str) -> str:
+    with Path(path).open("w") as name:  # truncates it first, as C's fopen does
+        name.write("driver")
+    return "written"
+
+
 def kill_the_parent(_argument: Any) -> str:
     os.kill(os.getppid(), 9)
     return "killed"

@@ -89,6 +89,17 @@ def test_other_processes_and_the_network_are_out_of_reach(isolation: Isolation, 
     assert failure(isolation, job) == "crashed: its process ended with SIGSYS: a system call that is not allowed"
 
 
+def test_what_a_gpus_driver_needs_reaches_nothing_else(isolation: Isolation):
+    """CUDA's driver makes a socket and writes its threads' names, or does not start."""
+    assert run(isolation, "name_itself", "/proc/self/comm", uses_gpu=True) == "written"
+    assert "PermissionError" in failure(isolation, "name_itself", f"/proc/{os.getpid()}/comm", uses_gpu=True)
+    assert "PermissionError" in failure(isolation, "name_itself", "/proc/sys/kernel/core_pattern", uses_gpu=True)
+    made = run(isolation, "make_a_socket", uses_gpu=True)
+    assert made == "made" or "Operation not permitted" in made.detail  # the second where there is no namespace
+    for job in ("connect", "fork", "start_a_program", "kill_the_parent"):
+        assert "Operation not permitted" in failure(isolation, job, uses_gpu=True)
+
+
 @pytest.mark.parametrize(
     "job",
     [
