@@ -34,17 +34,25 @@ _FEW = 8
 
 
 def usual_vector(
-    name: str, count: int, arrays: tuple[bool, ...], within: tuple[float, float] | None = None
+    name: str,
+    count: int,
+    arrays: tuple[bool, ...],
+    within: tuple[float, float] | None = None,
+    *,
+    masked: bool = False,
 ) -> PreludeFunction:
     """`count` results. `arrays` tells for each operand whether it is an array or one scalar for all.
 
-    `within`: bounds of the first operand's magnitude, given where the last parameter is true.
+    `within`: bounds of the first operand's magnitude, given where the last parameter is true. `masked`: the wide form
+    in place of the usual one.
     """
-    (usual, is_usual), *wide = form_functions(name)
+    (usual, is_usual), *wide = form_functions(name)[masked:]
     definition = definition_function(name)
     names = USUAL[name].value.parameters
     kinds = "".join("v" if is_array else "s" for is_array in arrays)
-    suffix = ("" if all(arrays) else f"_{kinds}") + ("" if within is None else f"_{_tag(within)}")
+    suffix = ("" if all(arrays) else f"_{kinds}") + (
+        "_masked" if masked else "" if within is None else f"_{_tag(within)}"
+    )
     parameters = [f"const float* {n}" if is_array else f"float {n}" for n, is_array in zip(names, arrays, strict=True)]
     parameters += [] if within is None else ["bool given"]
     operands = [f"{n}[i]" if is_array else n for n, is_array in zip(names, arrays, strict=True)]
@@ -146,6 +154,6 @@ def print_usual(f: Printer, op: Op) -> None:
     kinds, bounds = arrays[1:], None
     if isinstance(within, tuple):
         kinds, bounds = kinds[:-1], (float(str(within[0])), float(str(within[1])))
-    function = f.helper(usual_vector(name, count, tuple(kinds), bounds))
+    function = f.helper(usual_vector(name, count, tuple(kinds), bounds, masked=bool(op.attrs.get("masked"))))
     flag = f.names[op.result] = f.fresh(op.result.name or "is_usual")
     f.line(f"const bool {flag} = {function}({', '.join(spelled)});", op)

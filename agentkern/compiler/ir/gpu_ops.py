@@ -95,12 +95,15 @@ def _set(op: Op) -> str | None:
 def _usual(op: Op) -> str | None:
     """Operands: result array and its first register, then for each operand the same, or a scalar for all.
 
-    With `within`, the bounds of the first operand's magnitude, a flag comes last: they hold where it is set.
+    With `within`, the bounds of the first operand's magnitude, a flag comes last: they hold where it is set. `masked`:
+    the wide form comes first.
     """
     count = op.attrs["count"]
     assert isinstance(count, int)
     if op.attrs["name"] not in USUAL:
         return f"`{op.attrs['name']}` has no usual form"
+    if op.attrs.get("masked") and ("within" in op.attrs or USUAL[str(op.attrs["name"])].wide is None):
+        return f"`{op.attrs['name']}` has no wide form that comes first"
     if len(op.operands) < 2 or not isinstance(op.operands[0].type, RegisterArray):
         return "the result is no register array"
     arrays = [v.type for v in op.operands if isinstance(v.type, RegisterArray)]
@@ -249,6 +252,7 @@ _ROWS = (
         name=True,
         count=True,
         within=False,
+        masked=False,
     ),
     _row("index_add", 2, 1, _same_scalar, "a + b of indices, which never overflow"),
     _row("index_sub", 2, 1, _same_scalar, "a - b of indices"),

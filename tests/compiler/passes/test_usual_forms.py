@@ -53,13 +53,23 @@ def test_bounds_of_a_usual_result_spare_the_next_operation_its_conditions():
     assert re.search(r"= ak_divide_by_f32x\d+_vss\(\w+, \w+, \w+, \w+\);", other)
 
 
-def test_what_a_mask_leaves_is_tried_before_the_definition():
-    """-inf and zeros are in every masked row: the short form that takes them too stands before the loop."""
-    text = cuda(MASKED, 1024)
+def test_zeros_and_infinities_are_tried_before_the_definition():
+    text = cuda(SOFTMAX + "; out[t, :] = ak.exp2(row) / ak.max(row, axis=1, keepdims=True)", 1024)
     for name in ("exp", "exp2", "divide_by"):
         body = text.partition(f" bool ak_{name}_f32x")[2].partition("\n}\n")[0]
         order = [body.index("if (is_usual) {"), body.index(f"ak_is_wide_{name}_f32("), body.rindex("#pragma unroll 1")]
         assert order == sorted(order)
+
+
+def test_behind_a_mask_the_wide_form_comes_first():
+    text = cuda(MASKED, 1024)
+    for name, kinds in (("exp", ""), ("exp2", ""), ("divide_by", "_vss")):
+        assert re.search(rf"const bool \w+ = ak_{name}_f32x\d+{kinds}_masked\(", text)
+        body = text.partition(f" bool ak_{name}_f32x")[2].partition("\n}\n")[0]
+        assert "ak_is_usual" not in body
+    # a maximum that is replaced where there is none masks nothing
+    safe = "m = ak.max(row, axis=1, keepdims=True); out[t, :] = ak.exp(row - ak.where(m > -ak.inf, m, 0.0))"
+    assert "_masked(" not in cuda(safe, 1024)
 
 
 def test_one_register_a_thread_takes_the_definition():
@@ -109,6 +119,7 @@ def test_the_verifier_takes_arrays_with_their_first_register():
     assert rule(usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE)) is None
     assert rule(usual("divide_by", 8, ARRAY, PLACE, ARRAY, PLACE, SCALAR, SCALAR)) is None
     assert rule(usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE, FLAG, within=(0.5, 2.0))) is None
+    assert rule(usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE, masked=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -119,6 +130,8 @@ def test_the_verifier_takes_arrays_with_their_first_register():
         usual("exp", 8, SCALAR, PLACE, ARRAY, PLACE),
         usual("exp", 8, ARRAY, ARRAY, ARRAY, PLACE),
         usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE, within=(0.5, 2.0)),
+        usual("exp", 8, ARRAY, PLACE, ARRAY, PLACE, FLAG, within=(0.5, 2.0), masked=True),
+        usual("tanh", 8, ARRAY, PLACE, ARRAY, PLACE, masked=True),
     ],
 )
 def test_the_verifier_refuses_other_operands(wrong):

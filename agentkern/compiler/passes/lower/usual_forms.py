@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from agentkern.compiler.analysis.masked_values import is_masked
 from agentkern.compiler.ir.core import Op, Value
 from agentkern.compiler.ir.function_usual import USUAL
 from agentkern.compiler.ir.types import TileType
@@ -94,12 +95,17 @@ def _emit_usual(elements: VectorElements, op: Op, arrays: Mapping[Value, Value],
     operands = [into, function.index.value(0), *(value for values in given for value in values)]
     attrs: dict[str, object] = {"name": op.name, "count": count}
     known = elements.flags.get(elements.base_of(op.operands[0])[0])
-    if known is not None and all(len(values) == 1 for values in given[1:]):
+    masked = USUAL[op.name].wide is not None and is_masked(
+        op.operands[0], function.makers, zeros=op.name == "divide_by"
+    )
+    if masked:
+        attrs["masked"] = True
+    elif known is not None and all(len(values) == 1 for values in given[1:]):
         attrs["within"] = known[1]
         operands.append(known[0])
     flag = function.builder.value("usual", tuple(operands), BOOL, attrs, f"{op.result.name or op.name}_usual")
     gives = USUAL[op.name].gives
-    if gives is not None:
+    if gives is not None and not masked:
         elements.flags[op.result] = (flag, gives)
 
 
