@@ -13,6 +13,7 @@ from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import REPLICATED, Digit, Layout
 from agentkern.compiler.passes.lower.function import FunctionLowering, use_location
+from agentkern.compiler.passes.lower.positions import compared_positions
 from agentkern.compiler.passes.lower.usual_forms import emit_vector, has_usual_form
 
 VIEWS = ("broadcast", "reshape", "transpose")
@@ -117,16 +118,21 @@ class Elements:
 
     def element(self, value: Value, register: int | Value) -> Value:
         """A register of a value, inside or outside its loop."""
-        while value in self.views:
-            view = self.views[value]
-            register = self.renumbered(view, register)
-            value = view.source
+        value, register = self.behind(value, register)
         if value in self.scalars:
             return self.scalars[value]
         if value in self.vectors:
             return self.function.get(self.vectors[value], self.place)
         held = self.function.held[value]
         return held if isinstance(held.type, TileType) else self.function.get(held, register)
+
+    def behind(self, value: Value, register: int | Value) -> tuple[Value, int | Value]:
+        """The value behind all views, and the number that a register has there."""
+        while value in self.views:
+            view = self.views[value]
+            register = self.renumbered(view, register)
+            value = view.source
+        return value, register
 
     def renumbered(self, view: View, register: int | Value) -> int | Value:
         """The number in the view's source of a register of the view."""
@@ -201,6 +207,9 @@ class Elements:
             return function.index.value(total, scalar)
         if op.name == "arange":
             return function.index.value(function.coordinate(function.layout(op.result), 0, register), scalar)
+        compared = compared_positions(self, op, register)
+        if compared is not None:
+            return compared
         operands = tuple(self.element(v, register) for v in op.operands)
         if op.name == "extend":
             return self._extended(op, operands[0], register)
