@@ -22,6 +22,7 @@ from agentkern.dsl.dtypes import DTYPES, DType
 
 I64 = DTYPES["i64"]
 PACKED_BITS = 64
+WORD_BITS = 32
 
 
 def tile(value: Value) -> TileType:
@@ -91,8 +92,10 @@ class _Rule:
         key = ordered_key(builder, op.operands[0])
         index = flat_index(builder, tile(key), axes, self.blocks)
         bits = tile(key).dtype.bits
+        if bits <= PACKED_BITS - WORD_BITS and self.fits(tile(key), axes, WORD_BITS):
+            return (self.packed(op, builder, key, index, WORD_BITS),)
         if bits < PACKED_BITS and self.fits(tile(key), axes, PACKED_BITS - bits):
-            return (self.packed(op, builder, key, index),)
+            return (self.packed(op, builder, key, index, PACKED_BITS - bits),)
         return (self.in_two_steps(op, builder, key, index),)
 
     def fits(self, type_: TileType, axes: tuple[int, ...], bits: int) -> bool:
@@ -101,14 +104,18 @@ class _Rule:
         high = self.facts.interval(self.facts.simplify(count)).high
         return high is not None and high <= 1 << bits
 
-    def packed(self, op: Op, builder: Builder, key: Value, index: Value) -> Value:
+    def packed(self, op: Op, builder: Builder, key: Value, index: Value, bits: int) -> Value:
+        """The key above `bits` of the index; an index of one word is computed as one."""
         wide = tile(index)
-        bits = PACKED_BITS - tile(key).dtype.bits
         mask = (1 << bits) - 1
         high = signed_key(builder, key, wide)
         high = builder.value("shl", (high, filled(builder, wide, bits)), wide)
         down = op.name == "argmax"
-        low = builder.value("sub", (filled(builder, wide, mask), index), wide) if down else index
+        low = index
+        if bits == WORD_BITS:
+            low = builder.value("cast", (index,), wide.with_dtype(DTYPES["u32"]), None, index.name)
+        low = builder.value("sub", (filled(builder, tile(low), mask), low), tile(low)) if down else low
+        low = builder.value("cast", (low,), wide, None, index.name) if bits == WORD_BITS else low
         both = builder.value("or", (high, low), wide, None, op.operands[0].name)
         result = tile(op.result)
         best = builder.value(op.name[3:], (both,), result, op.attrs, op.result.name)

@@ -163,6 +163,11 @@ def inner_elems(access: Access) -> int:
     return prod(_short_whole(access, entry) for entry in memory_run(access)[:-1])
 
 
+def index_bytes(access: Access) -> int:
+    """Bytes at each index of the contiguous axis."""
+    return inner_elems(access) * access.tensor.dtype.nbytes
+
+
 def fast_classes(region: Region, classes: AxisClasses) -> tuple[int, ...]:
     """Classes along which neighbours are neighbours in memory, those of most bytes first."""
     weights: dict[int, int] = {}

@@ -13,6 +13,7 @@ from math import gcd, prod
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
+from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.order import COLUMN_SCAN, LONG_ROW, ROW_SCAN, ScanOrder, SumOrder, scan_order
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
@@ -28,6 +29,7 @@ from agentkern.compiler.passes.grid_axes import (
     first_divisor,
     free_steps,
     grid_classes,
+    index_bytes,
     inner_classes,
     inner_elems,
     memory_run,
@@ -51,6 +53,7 @@ SQUARE = 64  # indices of each axis where accesses run along different ones: who
 STEP = 64  # indices per step of a loop whose block the schedule gives, along an axis that is not memory's
 MAX_ELEMS_PER_THREAD = 64
 MAX_WARPS = 16
+STEPS_OF_ROW = 8  # at least, of a row that a block with more than the usual warps walks
 SLOT_BYTES = 8
 MAX_SORTED_BYTES = 128 * 1024  # of shared memory for tiles that are sorted: a row of as many pairs as a block keeps
 
@@ -72,21 +75,16 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
         name, outer = access.op.operands[0].name or "", memory_run(access)[1:]
         elems = aligned_elems(access, name, kernel, variant, tiles, outer)
         width = max(width, _power_below(elems // inner_elems(access)))
-        widest = max(widest, _index_bytes(access))
+        widest = max(widest, index_bytes(access))
     width = min(width, _power_below(2 * MAX_ACCESS_BYTES // widest))
     if fast in sum_caps(op.regions[0], classes):
         return width
     if _runs_along(op.regions[0], classes, fast) and width * widest >= MAX_ACCESS_BYTES:
         return min(ROW_SCAN.run_elems, 2 * MAX_ACCESS_BYTES // widest)
     ranks = [_rank(access.tile) - len(memory_run(access)[1:]) for access in found]
-    sizes = [_index_bytes(access) for access, rank in zip(found, ranks, strict=True) if rank == max(ranks)]
+    sizes = [index_bytes(access) for access, rank in zip(found, ranks, strict=True) if rank == max(ranks)]
     parted = sum(nbytes for nbytes in sizes if width * nbytes > MAX_ACCESS_BYTES)
     return width // 2 if 3 * parted > 2 * sum(sizes) else width
-
-
-def _index_bytes(access: Access) -> int:
-    """Bytes at each index of the contiguous axis."""
-    return inner_elems(access) * access.tensor.dtype.nbytes
 
 
 def _power_below(number: int) -> int:
@@ -131,6 +129,14 @@ def _fast_warps(extent: int, vector: int, cap: int, wanted: int) -> int:
     return warps
 
 
+def _walking_warps(extent: int | Dim, elems: int) -> int:
+    """Warps of a block that walks a row in any order: a longer row has more, as there may be few to read at once."""
+    warps = WARPS
+    while isinstance(extent, int) and warps < MAX_WARPS and extent >= 2 * warps * LANES * elems * STEPS_OF_ROW:
+        warps *= 2
+    return warps
+
+
 def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None, warps: int = WARPS) -> GridSchedule:
     """A schedule for one grid: about `elems` elements per thread (None: by kind), about `warps` warps."""
     classes = grid_classes(op)
@@ -144,9 +150,11 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     chunk = _chunk(classes, orders, fast)
     panel = _scan_panel(region, classes)
     chunk = -(-chunk // panel) * panel if panel else chunk
-    warps = MAX_WARPS if _sorts_memory(region) else warps
-    if fast in wide_classes(classes) and panel:
-        warps = max(warps, SCAN_WARPS)
+    sorts = _sorts_memory(region)
+    warps = MAX_WARPS if sorts else warps
+    walks = fast is not None and fast in wide_classes(classes) and (panel > 0 or not (sorts or fast in orders))
+    if walks and fast is not None:
+        warps = max(warps, SCAN_WARPS if panel else _walking_warps(classes.extents[fast], elems))
         chunk = max(chunk, warps * LANES * elems)
     free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
     steps = {classes.of[arg, 0]: _step(arg, classes, fast, vector) for arg in free_steps(region)}
@@ -158,7 +166,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
         extent = chunk if is_wide else steps.get(-1 if fast is None else fast) or _known_extent(classes, fast)
         elems = ELEMS_PER_THREAD if fast in steps else elems
         fast_warps = _fast_warps(extent, vector, cap, vector if fast in steps else elems)
-        fast_warps = warps if is_wide and panel else fast_warps
+        fast_warps = warps if walks else fast_warps
     warps = max(warps, fast_warps)
     tiles = steps | {number: 1 for number in free} | ({fast: extent} if fast in free else {})
     tiles |= {number: SQUARE for number in _turned(region, classes, fast) if fast in free}

@@ -202,7 +202,7 @@ class Elements:
         scalar = TileType(type_.dtype)
         if op.name == "index":
             layout = function.layout(op.result)
-            start = function.blocks[op.operands[0]].start
+            start = function.short_start(op.operands[0])
             total = function.index.add(function.coordinate(layout, 0, register), start)
             return function.index.value(total, scalar)
         if op.name == "arange":

@@ -19,6 +19,8 @@ from agentkern.compiler.passes.lower.arithmetic import I32, I64, IndexBuilder
 from agentkern.compiler.passes.lower.memory_order import MemoryOrder
 from agentkern.dsl.dtypes import DType
 
+MAX_SHORT = 2**30  # an index that is this at most, and what a block goes beyond it, fit 32 bits
+
 
 def named(value: int | Value, name: str) -> int | Value:
     """The value, called `name` in the printed code unless it has a name already."""
@@ -153,6 +155,14 @@ class FunctionLowering:
         own = {type_.name: limit, f"{type_.name}.ordinal": number}
         self.symbols.update(own)
         self.extents = {k: v for k, v in self.extents.items() if own.keys().isdisjoint(dims.symbols(k))}
+
+    def short_start(self, block: Value) -> int | Value:
+        """A block's first index, in 32 bits where the axis' whole length is known and fits them with room to spare."""
+        start, type_ = self.blocks[block].start, block.type
+        assert isinstance(type_, BlockType)
+        ends = (type_.first, type_.extent)
+        fits = all(isinstance(end, int) and abs(end) <= MAX_SHORT for end in ends)
+        return self.index.value(start, I32) if fits and isinstance(start, Value) else start
 
     def layout(self, value: Value) -> Layout:
         """A tile's layout; a scalar's holds it in every thread."""

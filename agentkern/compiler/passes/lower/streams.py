@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentkern.compiler.ir.core import Op, Value
+from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.dims import cdiv
 from agentkern.compiler.ir.order import SumOrder
+from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.lower.arithmetic import BOOL, I32
 from agentkern.compiler.passes.lower.elements import Elements
@@ -139,20 +140,47 @@ def lower_stream(
     extent = function.extent(block.extent)
     chunks = function.extent(cdiv(block.extent, block.block))
     chunks = function.index.value(chunks, I32) if isinstance(chunks, Value) else chunks
-    with (
-        function.loop(0, chunks, unroll=False, name=block_value.name or "chunk") as number,
-        function.memory.loop(block_value, function.barrier),
-    ):
+
+    def body(number: int | Value, *, is_whole: bool) -> None:
+        assert block.block is not None
         backward = op.attrs.get("reverse")
         turn = function.index.subtract(function.index.subtract(chunks, 1), number) if backward else number
-        function.enter_block(block_value, turn, block.block)
+        function.enter_block(block_value, turn, block.block, is_whole=is_whole)
         elements = lower_region(function, region.ops[:-1])
         for item, value in zip(sums, last.operands, strict=True):
             with function.loop(0, item.plan.layout.register_count, unroll=True) as register:
                 accumulate(function, item.plan, item.type, item.array, register, elements.element(value, register))
         for item in sums:
             _end_of_chunk(function, item, number, chunks, block.block)
+
+    whole = _whole_chunks(function, op, chunks)
+    if whole != 0:
+        with (
+            function.loop(0, whole, unroll=False, name=block_value.name or "chunk") as number,
+            function.memory.loop(block_value, function.barrier),
+        ):
+            body(number, is_whole=whole is not chunks)
+    if whole is not chunks:
+        with function.memory.branch():
+            body(whole, is_whole=False)
     return [_result(function, item, extent) for item in sums]
+
+
+def _whole_chunks(function: FunctionLowering, op: Op, chunks: int | Value) -> int | Value:
+    """Chunks before the one that is cut short, which stands behind the loop; all of them if none does.
+
+    Whole chunks need no guards. It stands there for innermost walks that only reduce, whose code can but double, of a
+    length that is known: without guards a step takes registers for all its loads (sums of 2048 columns 42 -> 127), and
+    a length of the run may have no whole step.
+    """
+    block = op.regions[0].args[0].type
+    assert isinstance(block, BlockType) and block.block is not None
+    length = block.length
+    inner = list(walk(op.regions[0].ops))
+    is_plain = not any(part.name in ("loop", "stream", "store", "atomic") or part.name in SCANS for part in inner)
+    if not isinstance(length, int) or length % block.block == 0:
+        return chunks
+    return length // block.block if is_plain and op.results and not op.attrs.get("reverse") else chunks
 
 
 def _end_of_chunk(function: FunctionLowering, item: _Sum, number: int | Value, chunks: int | Value, chunk: int) -> None:
