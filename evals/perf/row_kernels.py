@@ -24,10 +24,12 @@ from typing import Any
 from agentkern.compiler.ir.core import Kernel
 from agentkern.compiler.ir.dims import evaluate
 from agentkern.compiler.variants import fitting_variant
+from agentkern.runtime.statistics import median_estimate
 from agentkern.runtime.timing import (
     Budget,
     Ceilings,
     SubjectTiming,
+    Timer,
     Work,
     floor_us,
     impossible_below_us,
@@ -49,6 +51,7 @@ GOAL = 0.95
 """Of copy that a kernel must reach at sizes well above the L2 cache's."""
 GOALS: Mapping[tuple[str, str], float] = {("cross_entropy", "4096x131072"): 0.93}
 """Other goals, by kernel and shape."""
+FILL_BYTES, FILL_RUNS = 1 << 30, 20
 SMALL_RATIO, SMALL_US = 1.08, 1.0
 """At smaller sizes a kernel may take this many times as long as the copy, or this much longer."""
 
@@ -147,6 +150,7 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernel
         "commit": table["commit"],
         "target": table["target"],
         "copy_gbytes_per_s": round(ceilings.copy_bytes_per_s * 1e-9, 1),
+        "fill_gbytes_per_s": round(fill_bytes_per_s(timer) * 1e-9, 1),
         "clocks_before": _clocks(clocks_before),
     }
     rows: list[dict[str, Any]] = []
@@ -175,6 +179,15 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernel
                 print(_line(rows[-1]), flush=True)
                 write_report(result, machine | {"clocks_after": _clocks(read_clocks()), "rows": rows})
     return 0 if all(row["reached"] and not row["failures"] for row in rows if row["schedule_number"] == 0) else 1
+
+
+def fill_bytes_per_s(timer: Timer) -> float:
+    """Measure how fast memory is written when nothing is read: slower than the half of a copy that writes."""
+    import torch  # noqa: PLC0415
+
+    target = torch.empty(FILL_BYTES // 4, dtype=torch.float32, device="cuda")
+    samples = tuple(timer.time_us(lambda: target.fill_(1.0)) for _ in range(FILL_RUNS))
+    return FILL_BYTES / (median_estimate(samples[3:]).median * 1e-6)
 
 
 def write_report(result: Path, report: Mapping[str, Any]) -> None:
@@ -227,6 +240,7 @@ def _row(
         "empty_us": _us(empty.estimate_us.median),
         "gbytes_per_s": round(work.bytes_moved / estimate.median * 1e-3, 1),
         "floor_us": _us(floor_us(work, ceilings)),
+        "bytes_written": work.bytes_written,
         "peers": {
             other.name: {
                 "median_us": _us(other.estimate_us.median),
@@ -265,7 +279,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     lines = [
         f"# Row kernels, {report['date']}",
         "",
-        f"{machine}; commit {report['commit']}; a copy moves {report['copy_gbytes_per_s']} GB/s (read and written).",
+        f"{machine}; commit {report['commit']}; a copy moves {report['copy_gbytes_per_s']} GB/s "
+        f"(read and written), a fill {report['fill_gbytes_per_s']} GB/s.",
         "Written by `evals/perf/row_kernels.py`; medians of interleaved rounds with 95% bootstrap intervals.",
         "",
         "| kernel | shape | us | interval | of copy | GB/s | eager us | compiled us | rounds |",

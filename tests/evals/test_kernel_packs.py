@@ -61,7 +61,9 @@ def test_a_benchmark_report_prints_one_line_a_kernel_and_shape() -> None:
         "peers": {"torch": {"median_us": 110.0}},
     }
     head = {"gpu": "G", "driver_cuda": "13.0", "torch": "2", "date": "2026-01-01", "commit": "c"}
-    text = markdown({**head, "copy_gbytes_per_s": 4400.0, "rows": [row, {**row, "schedule_number": 1}]})
+    text = markdown(
+        {**head, "copy_gbytes_per_s": 4400.0, "fill_gbytes_per_s": 3300.0, "rows": [row, {**row, "schedule_number": 1}]}
+    )
     assert text.count("| rms_norm |") == 1
     assert "| rms_norm | 8192x7168 | 55.0 | 54.9 to 55.1 | 0.97 | 4270.0 | 110.0 |  | 60 |" in text
 
