@@ -47,6 +47,7 @@ def usual_vector(
     in place of the usual one.
     """
     (usual, is_usual), *wide = form_functions(name)[masked:]
+    wide = wide if within is None and USUAL[name].forms[-1].common else []
     definition = definition_function(name)
     names = USUAL[name].value.parameters
     kinds = "".join("v" if is_array else "s" for is_array in arrays)
@@ -85,7 +86,7 @@ def usual_vector(
         "\n".join(body),
         f"`{name}` of {count} registers: its usual form, or its definition where one of them is not usual",
         "compiler/ir/function_usual.py",
-        (usual, is_usual, *(function for functions in wide for function in functions), definition),
+        (usual, is_usual, *(function for pair in wide for function in pair), definition),
     )
 
 
@@ -103,7 +104,10 @@ def _each_is_usual(is_usual: str, operands: list[str], count: int) -> list[str]:
 
 def _few_by_few(count: int, wide: Sequence[tuple[str, str]], definition: str, operands: str, result: str) -> list[str]:
     """The registers a few at a time: their wide form where it holds for these, else their definition."""
-    few = gcd(count, _FEW) if wide else 1
+    if not wide:
+        call = f"{result} = {definition}({operands});".replace("[i + k]", "[i]")
+        return ["#pragma unroll 1", f"for (int i = 0; i < {count}; ++i) {call}"]
+    few = gcd(count, _FEW)
     lines = ["#pragma unroll 1", f"for (int i = 0; i < {count}; i += {few}) {{"]
     for value, holds in wide:
         lines += [
@@ -149,11 +153,12 @@ def print_usual(f: Printer, op: Op) -> None:
         at = f.summand(rest.pop(0)) if is_array else "0"
         spelled.append(f.bare(value) if at == "0" else f"{f.bare(value)} + {at}")
         arrays.append(is_array)
-    for function in (*(function for form in form_functions(name) for function in form), definition_function(name)):
-        f.use(function)
     kinds, bounds = arrays[1:], None
     if isinstance(within, tuple):
         kinds, bounds = kinds[:-1], (float(str(within[0])), float(str(within[1])))
-    function = f.helper(usual_vector(name, count, tuple(kinds), bounds, masked=bool(op.attrs.get("masked"))))
+    made = usual_vector(name, count, tuple(kinds), bounds, masked=bool(op.attrs.get("masked")))
+    for required in made.requires:
+        f.use(required)
+    function = f.helper(made)
     flag = f.names[op.result] = f.fresh(op.result.name or "is_usual")
     f.line(f"const bool {flag} = {function}({', '.join(spelled)});", op)

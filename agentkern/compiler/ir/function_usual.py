@@ -20,7 +20,9 @@ class UsualForm:
     What holds for two magnitudes of the first operand holds for those between. `gives` bounds the result's magnitude
     where it holds, so that what comes next need not look at every element. `reach`: the magnitude of the first operand
     up to which `value` alone is the result, where that is more than `holds` allows; forms that call it rely on it.
-    `wide`: a form that holds for more operands and takes a few operations more.
+    `wide`: a form that holds for more operands and takes a few operations more; it comes first behind a mask. `common`:
+    of a wide form, that what it adds is met without masks too, and tried before the definition: elsewhere its text
+    costs registers that nobody uses.
     """
 
     value: Definition
@@ -28,6 +30,7 @@ class UsualForm:
     gives: tuple[float, float] | None = None
     reach: float | None = None
     wide: "UsualForm | None" = None
+    common: bool = False
 
     @property
     def forms(self) -> tuple["UsualForm", ...]:
@@ -48,8 +51,8 @@ def _form(
     return UsualForm(*_definitions("usual", name, parameters, holds, value), gives, reach, wide)
 
 
-def _wide_form(name: str, parameters: str, holds: str, value: str) -> UsualForm:
-    return UsualForm(*_definitions("wide", name, parameters, holds, value))
+def _wide_form(name: str, parameters: str, holds: str, value: str, *, common: bool = False) -> UsualForm:
+    return UsualForm(*_definitions("wide", name, parameters, holds, value), common=common)
 
 
 def _definitions(kind: str, name: str, parameters: str, holds: str, value: str) -> tuple[Definition, Definition]:
@@ -308,6 +311,7 @@ _WIDE_DIVIDE_BY = _wide_form(
     zero = eq size 0.0
     result = select zero q0 q
     """,
+    common=True,
 )
 
 _DIVIDE_BY = _form(
