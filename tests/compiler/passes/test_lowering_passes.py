@@ -3,7 +3,7 @@
 import pytest
 
 from agentkern.compiler.abi import Variant
-from agentkern.compiler.driver import legalise
+from agentkern.compiler.driver import CompileRequest, compile_kernel, legalise
 from agentkern.compiler.ir.core import Kernel, walk
 from agentkern.compiler.ir.types import TensorType, TileType
 from agentkern.compiler.ir.verifier import verify_kernel
@@ -213,3 +213,25 @@ def test_two_long_columns_of_one_grid_are_kept() -> None:
         "        o[m] = ak.sum(x[:, m], axis=0) + ak.sum(y[:, m], axis=0)\n"
     )
     assert ops(streamed(body, H=300, G=400), "stream") == []
+
+
+CAST_ROWS = """
+import agentkern as ak
+
+T, H = ak.dim("T"), ak.static("H")
+
+
+@ak.kernel
+def kernel(x: ak.In[ak.bf16, T, H], out: ak.Out[ak.i8, T, H]):
+    for t in ak.grid(T):
+        row = x[t, :].to(ak.f32)
+        out[t, :] = ak.round(row / ak.absmax(row, axis=1, keepdims=True)).to(ak.i8)
+"""
+
+
+@pytest.mark.parametrize(("columns", "vector"), [(8192, 16), (7168, 8), (64, 16)])
+def test_a_thread_holds_fewer_neighbours_where_rows_then_fill_it(columns, vector):
+    """7168 elements of sixteens are three and a half for each of 128 threads, of eights seven."""
+    result = compile_kernel(CompileRequest(CAST_ROWS, "kernel.py", dims={"H": columns}))
+    assert result.schedule is not None
+    assert result.schedule.grids[0].vector == vector
