@@ -8,18 +8,11 @@ from agentkern.compiler.driver import CompileRequest, compile_kernel
 from agentkern.compiler.ir.interpreter import interpret
 from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
-from tests.compiler.agreement import arrays, request_disagreements, scalars
+from agentkern.tools.inputs import Kind
+from tests.compiler.agreement import HEADER, arrays, disagreements, scalars
 
 Sizes = dict[str, int]
 
-HEADER = """import agentkern as ak
-
-T, M, N = ak.dim("T"), ak.dim("M"), ak.dim("N")
-H = ak.static("H")
-
-
-@ak.kernel
-"""
 SORT = """\
 def k(x: ak.In[ak.{dtype},T,{dim}], o: ak.Out[ak.{dtype},T,{dim}]):
     for t in ak.grid(T):
@@ -122,18 +115,10 @@ def k(x: ak.In[ak.{dtype},T,M,{dim}], o: ak.Out[ak.{dtype},T,4]):
             n=n+ak.sort(x[t,m,:],axis=1)[:,2:6]
         o[t,:]=n
 """
-SPECIAL = ("special", "integers")
+SPECIAL: tuple[Kind, ...] = ("special", "integers")
 
 
-def disagreements(
-    body: str, names: dict[str, object], statics: Sizes, sizes: Sizes, count: int, cache: Path
-) -> list[str]:
-    source = HEADER + body.format(**names)
-    used = {name: size for name, size in statics.items() if name in body.format(**names)}
-    return request_disagreements(CompileRequest(source, "kernel.py", dims=used), sizes, SPECIAL, count, cache)
-
-
-RUN = [
+RUN: list[tuple[str, dict[str, object], Sizes, int]] = [
     *((SORT, dict(dtype=d), {"T": t}, n) for d, t, n in [
         ("f32", 3, 0), ("f32", 3, 1), ("f32", 2, 65), ("f32", 1, 8192), ("i64", 1, 8193), ("f64", 1, 20000),
         ("bf16", 1, 65537), ("i64", 0, 7), ("u8", 2, 9000)]),
@@ -168,26 +153,18 @@ STATIC: list[tuple[str, dict[str, object], Sizes, int]] = [
     (LEFT, dict(dtype="i32"), {"T": 2, "M": 3}, 8200),
 ]
 
+CASES: list[tuple[str, dict[str, object], Sizes, Sizes]] = [
+    *((body, {**names, "dim": "N"}, {}, {**sizes, "N": extent}) for body, names, sizes, extent in RUN),
+    *((body, {**names, "dim": "H"}, {"H": extent}, sizes) for body, names, sizes, extent in STATIC),
+]
 
-def _schedules(extent: int) -> int:
-    """How many are tried: long rows take the simulator long."""
-    return 1 if extent > 100 else 2
 
-
-@pytest.mark.parametrize(("body", "names", "sizes", "extent"), RUN)
-def test_an_axis_that_only_the_run_knows_is_ordered_in_memory(
-    body: str, names: dict[str, object], sizes: Sizes, extent: int, simulator_cache: Path
+@pytest.mark.parametrize(("body", "names", "statics", "sizes"), CASES)
+def test_axes_too_long_to_keep_are_ordered_in_memory(
+    body: str, names: dict[str, object], statics: Sizes, sizes: Sizes, simulator_cache: Path
 ) -> None:
-    sizes = {**sizes, "N": extent}
-    assert disagreements(body, {**names, "dim": "N"}, {}, sizes, _schedules(extent), simulator_cache) == []
-
-
-@pytest.mark.parametrize(("body", "names", "sizes", "extent"), STATIC)
-def test_a_static_axis_too_long_to_keep_is_ordered_in_memory(
-    body: str, names: dict[str, object], sizes: Sizes, extent: int, simulator_cache: Path
-) -> None:
-    names, statics = {**names, "dim": "H"}, {"H": extent}
-    assert disagreements(body, names, statics, sizes, _schedules(extent), simulator_cache) == []
+    schedules = 1 if max(sizes.get("N", 0), *statics.values(), 0) > 100 else 2  # long rows take the simulator long
+    assert disagreements(body.format(**names), statics, sizes, SPECIAL, schedules, simulator_cache) == []
 
 
 @pytest.mark.parametrize(

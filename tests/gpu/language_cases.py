@@ -15,6 +15,7 @@ from agentkern.tools.inputs import Kind
 from tests.cases.test_paper_kernels import FOLDER, KERNELS
 from tests.compiler import (
     test_list_agreement,
+    test_long_orders,
     test_long_values,
     test_order_agreement,
     test_picked_lists,
@@ -128,7 +129,11 @@ def _picked() -> Iterator[LanguageCase]:
 
 
 def _orders() -> Iterator[LanguageCase]:
-    for group, cases in (("orders", test_order_agreement.CASES), ("taken", test_take_agreement.CASES)):
+    for group, cases in (
+        ("orders", test_order_agreement.CASES),
+        ("taken", test_take_agreement.CASES),
+        ("long-orders", test_long_orders.CASES),
+    ):
         for body, names, statics, sizes in cases:
             text = body.format(**names)
             yield _case(f"{group}-{'-'.join(map(str, names.values()))}-{len(body)}", text, statics, sizes, ORDERED)

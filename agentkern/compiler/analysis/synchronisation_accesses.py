@@ -19,6 +19,7 @@ from agentkern.compiler.analysis.synchronisation_matrices import (
 from agentkern.compiler.analysis.synchronisation_memory import SEVERAL, Access, Boxes, SharedMemory
 from agentkern.compiler.analysis.synchronisation_plan import is_shared
 from agentkern.compiler.analysis.synchronisation_trace import (
+    Address,
     Event,
     Lanes,
     Matrix,
@@ -127,6 +128,21 @@ class Accesses:
             return
         self.memory.write(index, thread, access)
         self.boxes.forget(at // PIECE_BYTES)
+
+    def all_write(self, state: GroupState, event: Event) -> None:
+        """All threads read and write whole arrays, in an order of their own; the first ones stand for all."""
+        if state.group.number:
+            return
+        access = Access(event.op, state.group.number, state.epoch, state.clock, state.own, is_async=False)
+        for k, value in enumerate(event.op.operands):
+            address = event.operands[k]
+            if not is_shared(value) or not isinstance(address, Address):
+                continue
+            start, end = address.region.start, address.region.end
+            index, _ = self.memory.spread(np.array([start]), end - start, SEVERAL)
+            if event.op.name == "sort_slots":
+                self.memory.read(index, SEVERAL, access)
+            self.memory.write(index, SEVERAL, access)
 
     def _box(self, event: Event, at: int, map_: TensorMap, thread: int) -> Layout | None:
         address = access_address(event, at)

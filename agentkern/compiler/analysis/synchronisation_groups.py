@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agentkern.compiler.analysis.synchronisation_findings import Report
+from agentkern.compiler.analysis.synchronisation_plan import SORTS
 from agentkern.compiler.analysis.synchronisation_trace import Event, Lanes, Mask
 from agentkern.compiler.ir.gpu_async_ops import GPU_ASYNC_OPS
 
@@ -15,8 +16,8 @@ WARP = 32
 WARPGROUP = 128
 _ACCESSES = frozenset({"load_vector", "store_vector", "load_matrix", "store_matrix", "copy_async"})
 _USES = frozenset({"get", "set", "usual", "registers", "mma", "shuffle_xor", "wgmma_pin"})
-SYNCHRONISES = (frozenset(GPU_ASYNC_OPS) - _ACCESSES - _USES) | {"barrier"}
-WHOLE_WARPS = frozenset(
+SYNCHRONISES = (frozenset(GPU_ASYNC_OPS) - _ACCESSES - _USES) | {"barrier"} | SORTS
+WHOLE_WARPS = SORTS | frozenset(
     {"barrier", "named_barrier", "named_arrive", "shuffle_xor", "load_matrix", "store_matrix", "mma", "elect"}
 )
 WHOLE_WARPGROUPS = frozenset({"wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait", "register_budget"})
@@ -43,7 +44,7 @@ def _columns(events: Sequence[Event]) -> Sequence[Lanes]:
     for event in events:
         if event.op.name not in SYNCHRONISES:
             continue
-        for column in (event.mask, *event.operands):
+        for column in (event.mask, *(event.operands if event.op.name not in SORTS else ())):
             key = (id(column), id(event.mask))
             if isinstance(column, np.ndarray) and key not in seen:
                 seen.add(key)

@@ -24,7 +24,7 @@ from agentkern.compiler.analysis.synchronisation_clocks import (
 from agentkern.compiler.analysis.synchronisation_findings import Report
 from agentkern.compiler.analysis.synchronisation_groups import Group
 from agentkern.compiler.analysis.synchronisation_memory import EXECUTION, MEMORY
-from agentkern.compiler.analysis.synchronisation_plan import Plan
+from agentkern.compiler.analysis.synchronisation_plan import SORTS, Plan
 from agentkern.compiler.analysis.synchronisation_products import PRODUCT_STEPS, Products
 from agentkern.compiler.analysis.synchronisation_trace import Event, Lanes
 from agentkern.compiler.ir.core import Op, Value, walk
@@ -232,6 +232,12 @@ def _barrier(run: BlockRun, state: GroupState, event: Event, threads: Lanes) -> 
     return _meet(run, state, event, 0, run.threads)
 
 
+def _sort(run: BlockRun, state: GroupState, event: Event, threads: Lanes) -> bool:
+    if state.met is None:
+        run.accesses.all_write(state, event)
+    return _barrier(run, state, event, threads)
+
+
 def _named_barrier(run: BlockRun, state: GroupState, event: Event, threads: Lanes) -> bool:
     number, wanted = event.op.attrs["id"], event.op.attrs["threads"]
     assert isinstance(number, int) and isinstance(wanted, int)
@@ -378,6 +384,7 @@ def _fence_async(run: BlockRun, state: GroupState, event: Event, threads: Lanes)
 
 
 _STEPS: Mapping[str, Step] = {
+    **dict.fromkeys(SORTS, _sort),
     "barrier": _barrier, "named_barrier": _named_barrier, "named_arrive": _named_arrive, "mbarrier_init": _init,
     "mbarrier_fence": _init_fence, "mbarrier_arrive": _arrive, "mbarrier_expect": _expect, "mbarrier_wait": _wait,
     "tma_load": _tma_load, "tma_store": _tma_store, "bulk_commit": _bulk_commit, "copy_commit": _copy_commit,

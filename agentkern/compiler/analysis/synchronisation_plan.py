@@ -16,8 +16,10 @@ _SHARED_ACCESSES = frozenset({"load_vector", "store_vector", "load_matrix", "sto
 _ARRAY_USES = frozenset({"get", "set", "registers", "mma", "usual"}) | _SHARED_ACCESSES
 _QUIET = frozenset({"tensor_map", "prefetch_map", "mbarriers", "descriptor", "pack_pair", "mma"})
 _CONTROL = ("if", "if_else", "for")
-_PLAIN = frozenset({"barrier", "shuffle_xor", "load_vector", "store_vector"})
-_ALWAYS = (frozenset(GPU_ASYNC_OPS) - _QUIET - {"elect"}) | {"barrier", "shuffle_xor"}
+SORTS = frozenset({"fill_slots", "sort_slots", "sort_memory"})
+"""Operations at whose end all threads of a block meet, and in which they write one another's shared memory."""
+_PLAIN = frozenset({"barrier", "shuffle_xor", "load_vector", "store_vector"}) | SORTS
+_ALWAYS = (frozenset(GPU_ASYNC_OPS) - _QUIET - {"elect"}) | {"barrier", "shuffle_xor"} | SORTS
 
 
 def product_arrays(ops: Sequence[Op]) -> frozenset[Value]:
@@ -67,6 +69,8 @@ def _operands_needed(op: Op, needed: set[Value], products: frozenset[Value]) -> 
         return op.operands if op.result in needed else ()
     if op.name in _SHARED_ACCESSES:
         return op.operands[:2] if is_shared(op.operands[0]) else ()
+    if op.name in SORTS:
+        return tuple(v for v in op.operands if is_shared(v))
     if op.name == "wgmma":
         return tuple(v for v in op.operands if v not in products)
     return op.operands

@@ -35,6 +35,34 @@ kernel gpu @k(%o: out<f32, [64]>) {source_name = "k.py"} {
 }
 """
 
+# Each thread stores a number, all sort them, each reads the neighbour's; then memory is sorted through the same array.
+SORTED = """\
+agentkern.ir 1
+kernel gpu @k(%m: scratch<i64, [N]>) {source_name = "k.py"} {
+  size N {static = false, multiple_of = 1, minimum = 0, maximum = none}
+  function() {name = "k", blocks = 1, threads = 64, min_blocks = 1, shared_bytes = 512} {
+    %n = size_argument() {argument = "N"} : i64
+    %s = shared() {offset = 0, count = 64} : ptr<i64, shared, written>
+    %thread = thread() : i32
+    %r = registers() {fill = 0} : reg<i64, 1>
+    %0 = constant() {value = 0} : i32
+    %32 = constant() {value = 32} : i32
+    %one = constant() {value = 1} : i64
+    fill_slots(%s, %thread) {width = 64, count = 64, threads = 64}
+    store_vector(%s, %thread, %r, %0) {count = 1}
+    barrier()
+    sort_slots(%s, %thread) {width = 64, count = 64, threads = 64}
+    %1 = xor(%thread, %32) : i32
+    load_vector(%s, %1, %r, %0) {count = 1}
+    barrier()
+    %first = constant() {value = 0} : i64
+    %row = advance(%m, %first) : ptr<i64, global, written>
+    sort_memory(%row, %s, %n, %one, %thread) {slots = 64, threads = 64}
+  }
+}
+"""
+SORT = "    sort_slots(%s, %thread) {width = 64, count = 64, threads = 64}\n"
+
 # One warp copies 256 bytes in, all wait; the second warp waits for the phase, too.
 COPY = """\
 agentkern.ir 1
@@ -207,6 +235,27 @@ def test_a_read_past_the_array_is_out_of_bounds():
 
 def test_threads_that_write_the_same_place_are_a_race():
     assert "write after write" in rules(EXCHANGE.replace("store_vector(%s, %thread", "store_vector(%s, %0"))
+
+
+def test_a_sort_between_barriers_is_accepted():
+    assert findings(SORTED) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        (f"    barrier()\n{SORT}", SORT, {"read after write", "write after write"}),
+        ("    barrier()\n    %first", "    %first", {"write after read"}),
+        (f"    barrier()\n{SORT}", "", {"read after write"}),
+        ("    barrier()\n" + SORT, "    barrier()\n" + SORT.replace("%s,", "%s.1,"), {"uninitialised"}),
+        (SORT, f"    %c = lt(%thread, %32) : bool\n    if(%c) {{\n{SORT}    }}\n", {"deadlock"}),
+    ],
+)
+def test_a_sort_that_threads_do_not_meet_around_is_rejected(old: str, new: str, wanted: set[str]):
+    text = SORTED.replace(old, new).replace("shared_bytes = 512", "shared_bytes = 1024")
+    more = "    %s.1 = shared() {offset = 512, count = 64} : ptr<i64, shared, written>\n"
+    text = text.replace("    %thread = thread", f"{more}    %thread = thread")
+    assert wanted <= rules(text)
 
 
 def test_a_copy_that_is_waited_for_is_accepted():

@@ -78,12 +78,12 @@ def last(scope: Scope) -> None:
 
 
 def _is_ordered(axis: Axis, name: str, longest: int) -> bool:
-    """Whether an order along an axis is known to fit: its extent is a number, or promised."""
+    """Whether an axis has an order that ends soon enough: one of run-time length is promised to be short, or nothing."""
     if axis.fixed:
         return 0 < axis.extent <= longest
     if name == "topk":
         return axis.least > 0 and not axis.ragged
-    return 0 < axis.most <= longest
+    return axis.most <= longest
 
 
 def order(scope: Scope) -> None:
@@ -100,8 +100,7 @@ def order(scope: Scope) -> None:
     k = rng.choice(axes)
     if name == "topk":
         axis = a.axes[k]
-        most = 70 if axis.fixed or axis.most else 64  # what is kept of an axis of any length
-        n = min(axis.extent if axis.fixed else axis.least, rng.choice((rng.randint(1, 9), rng.randint(1, 9), most)))
+        n = min(axis.extent if axis.fixed else axis.least, rng.choice((rng.randint(1, 9), rng.randint(1, 9), 70)))
         pair = scope.draft.fresh("q")
         scope.say(f"{pair} = ak.topk({a.name}, {n}, axis={k})")
         axes_ = (*a.axes[:k], numbered(n), *a.axes[k + 1 :])
