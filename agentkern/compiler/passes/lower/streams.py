@@ -42,13 +42,21 @@ class _Sum:
     ranks: int
     counter: Value | None
 
-    def each_rank(self, function: FunctionLowering) -> LoopRegion:
-        """A loop over the counter, unrolled if that is small enough for registers.
+    @property
+    def in_registers(self) -> bool:
+        """Whether the counter is small enough for registers, by loops that are unrolled.
 
-        A larger one lies in memory, at a place that the loop computes: it is used once a panel.
+        A larger one lies in memory, at a place that a loop computes: it is used once a panel, and only what is there.
         """
-        in_registers = self.ranks * self.plan.kept <= MOST_COUNTER_REGISTERS
-        return LoopRegion(function, 0, self.ranks, 1, in_registers, "rank", rolled=not in_registers)
+        return self.ranks * self.plan.kept <= MOST_COUNTER_REGISTERS
+
+    def each_rank(self, function: FunctionLowering) -> LoopRegion:
+        """A loop over the counter."""
+        return LoopRegion(function, 0, self.ranks, 1, self.in_registers, "rank", rolled=not self.in_registers)
+
+    def slot(self, function: FunctionLowering, rank: int | Value, kept: int | Value) -> int | Value:
+        """The place of a rank of the counter."""
+        return function.index.add(function.index.multiply(rank, self.plan.kept), kept)
 
 
 def _begin(function: FunctionLowering, op: Op, kind: str, value: Value, axis: int, order: SumOrder | None) -> _Sum:
@@ -64,37 +72,70 @@ def _begin(function: FunctionLowering, op: Op, kind: str, value: Value, axis: in
     ranks = COUNTER_RANKS
     if isinstance(block.extent, int):
         ranks = (-(-block.extent // order.panel_elems)).bit_length()
-    counter = function.registers(type_.dtype, max(ranks, 1) * plan.kept, f"{kind}_panels", nothing)
-    return _Sum(plan, type_, array, max(ranks, 1), counter)
+    ranks = max(ranks, 1)
+    fill = nothing if ranks * plan.kept <= MOST_COUNTER_REGISTERS else None  # in memory no rank is read before it is set
+    counter = function.registers(type_.dtype, ranks * plan.kept, f"{kind}_panels", fill)
+    return _Sum(plan, type_, array, ranks, counter)
 
 
 def _push_panel(function: FunctionLowering, sums: _Sum, panel: int | Value) -> None:
     """Combine a complete panel into the counter and clear the accumulators."""
-    assert sums.counter is not None
-    index = function.index
     dtype = sums.type.dtype
-    scalar = TileType(dtype)
-    tree = Tree(function, sums.plan, dtype)
-    for kept, value in enumerate(finish(function, sums.plan, sums.array, sums.type)):
-        carried = function.registers(dtype, 1, "panel_sum")
-        going = function.registers(BOOL.dtype, 1, "carrying", 1)
-        function.set(carried, 0, value)
-        with sums.each_rank(function) as rank:
-            slot = index.add(index.multiply(rank, sums.plan.kept), kept)
-            bit = function.builder.value("index_and", (_shifted(function, panel, rank), index.constant(1)), I32)
-            is_set = index.compare("eq", bit, 1)
-            with function.when(function.get(going, 0)):
-                before = function.get(sums.counter, slot)
-                combined = tree.combine(before, function.get(carried, 0))
-                with function.when(is_set):
-                    function.set(carried, 0, combined)
-                with function.when(function.builder.value("not", (is_set,), BOOL)):
-                    function.set(sums.counter, slot, function.get(carried, 0))
-                    false = function.builder.value("constant", (), BOOL, {"value": False})
-                    function.set(going, 0, false)
-    nothing = function.builder.value("constant", (), scalar, {"value": identity(sums.plan.kind, dtype)})
+    done = finish(function, sums.plan, sums.array, sums.type)
+    if sums.in_registers:
+        for kept, value in enumerate(done):
+            _push_in_registers(function, sums, panel, kept, value)
+    else:
+        _push_in_memory(function, sums, panel, done)
+    nothing = function.builder.value("constant", (), TileType(dtype), {"value": identity(sums.plan.kind, dtype)})
     with function.loop(0, sums.plan.count, unroll=True) as slot:
         function.set(sums.array, slot, nothing)
+
+
+def _push_in_registers(function: FunctionLowering, sums: _Sum, panel: int | Value, kept: int, value: Value) -> None:
+    """Carry one value through every rank, so that the loop unrolls."""
+    assert sums.counter is not None
+    dtype = sums.type.dtype
+    tree = Tree(function, sums.plan, dtype)
+    carried = function.registers(dtype, 1, "panel_sum")
+    going = function.registers(BOOL.dtype, 1, "carrying", 1)
+    function.set(carried, 0, value)
+    with sums.each_rank(function) as rank:
+        slot = sums.slot(function, rank, kept)
+        is_set = _has_rank(function, panel, rank)
+        with function.when(function.get(going, 0)):
+            before = function.get(sums.counter, slot)
+            combined = tree.combine(before, function.get(carried, 0))
+            with function.when(is_set):
+                function.set(carried, 0, combined)
+            with function.when(function.builder.value("not", (is_set,), BOOL)):
+                function.set(sums.counter, slot, function.get(carried, 0))
+                false = function.builder.value("constant", (), BOOL, {"value": False})
+                function.set(going, 0, false)
+
+
+def _push_in_memory(function: FunctionLowering, sums: _Sum, panel: int | Value, done: list[Value]) -> None:
+    """Carry all values together up to the first rank that is free: every second panel ends at the first."""
+    assert sums.counter is not None
+    dtype = sums.type.dtype
+    tree = Tree(function, sums.plan, dtype)
+    carried = function.registers(dtype, len(done), "panel_sum")
+    for kept, value in enumerate(done):
+        function.set(carried, kept, value)
+    with sums.each_rank(function) as rank:
+        is_free = function.builder.value("not", (_has_rank(function, panel, rank),), BOOL)
+        with function.when(is_free), function.loop(0, len(done), unroll=True) as kept:
+            function.set(sums.counter, sums.slot(function, rank, kept), function.get(carried, kept))
+        function.builder.emit("break_if", (is_free,))
+        with function.loop(0, len(done), unroll=True) as kept:
+            before = function.get(sums.counter, sums.slot(function, rank, kept))
+            function.set(carried, kept, tree.combine(before, function.get(carried, kept)))
+
+
+def _has_rank(function: FunctionLowering, panels: int | Value, rank: int | Value) -> Value:
+    """Whether the counter of so many panels has a value of a rank."""
+    bit = function.builder.value("index_and", (_shifted(function, panels, rank), function.index.constant(1)), I32)
+    return function.index.compare("eq", bit, 1)
 
 
 def _shifted(function: FunctionLowering, number: int | Value, places: int | Value) -> Value:
@@ -105,21 +146,38 @@ def _shifted(function: FunctionLowering, number: int | Value, places: int | Valu
 def _leftovers(function: FunctionLowering, sums: _Sum, panels: int | Value) -> list[Value]:
     """The panels still in the counter, from the lowest rank up."""
     assert sums.counter is not None
-    index = function.index
     dtype = sums.type.dtype
-    scalar = TileType(dtype)
     tree = Tree(function, sums.plan, dtype)
+    nothing = identity(sums.plan.kind, dtype)
+    if not sums.in_registers:
+        return _leftovers_in_memory(function, sums, panels)
     totals: list[Value] = []
     for kept in range(sums.plan.kept):
-        total = function.registers(dtype, 1, f"{sums.plan.kind}_total", identity(sums.plan.kind, dtype))
+        total = function.registers(dtype, 1, f"{sums.plan.kind}_total", nothing)
         with sums.each_rank(function) as rank:
-            slot = index.add(index.multiply(rank, sums.plan.kept), kept)
-            bit = function.builder.value("index_and", (_shifted(function, panels, rank), index.constant(1)), I32)
+            slot = sums.slot(function, rank, kept)
+            is_set = _has_rank(function, panels, rank)
             combined = tree.combine(function.get(sums.counter, slot), function.get(total, 0))
-            chosen = (index.compare("eq", bit, 1), combined, function.get(total, 0))
-            function.set(total, 0, function.builder.value("where", chosen, scalar))
+            chosen = (is_set, combined, function.get(total, 0))
+            function.set(total, 0, function.builder.value("where", chosen, TileType(dtype)))
         totals.append(function.get(total, 0))
     return totals
+
+
+def _leftovers_in_memory(function: FunctionLowering, sums: _Sum, panels: int | Value) -> list[Value]:
+    """All values together, no further than the highest rank that the counter has."""
+    assert sums.counter is not None
+    dtype = sums.type.dtype
+    tree = Tree(function, sums.plan, dtype)
+    total = function.registers(dtype, sums.plan.kept, f"{sums.plan.kind}_total", identity(sums.plan.kind, dtype))
+    with sums.each_rank(function) as rank:
+        rest = _shifted(function, panels, rank)
+        function.builder.emit("break_if", (function.index.compare("eq", rest, 0),))
+        is_set = _has_rank(function, panels, rank)
+        with function.when(is_set), function.loop(0, sums.plan.kept, unroll=True) as kept:
+            before = function.get(sums.counter, sums.slot(function, rank, kept))
+            function.set(total, kept, tree.combine(before, function.get(total, kept)))
+    return [function.get(total, kept) for kept in range(sums.plan.kept)]
 
 
 def lower_stream(
