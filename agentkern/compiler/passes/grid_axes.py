@@ -323,6 +323,26 @@ def grid_classes(op: Op) -> AxisClasses:
     return axis_classes(op.regions[0])
 
 
+def extent_divisor(extent: int | Dim, kernel: Kernel, variant: Variant) -> int:
+    """A power of two up to 16 that divides an extent: by its form and promises, or because rows are as long.
+
+    Rows of a tensor begin at multiples of what a build assumes, however many of them there are.
+    """
+    known = _divisor(extent, kernel, 1)
+    kept = kernel.attrs.get("kept", ())
+    assert isinstance(kept, tuple)
+    for value in kernel.params if isinstance(extent, Dim) else ():
+        tensor, name = value.type, value.name or ""
+        if not isinstance(tensor, TensorType) or name in kept:
+            continue
+        if any(entry in variant.strided for entry in entry_names(name, tensor)):
+            continue
+        rows = [stride for stride in own_strides(tensor.entry)[:-1] if isinstance(stride, Dim)]
+        if any(extent == row or dims.exact_quotient(extent, row) is not None for row in rows):
+            known = max(known, variant.alignment // tensor.dtype.nbytes)
+    return min(known, MAX_ACCESS_BYTES)
+
+
 def first_divisor(first: int | Dim, kernel: Kernel) -> int:
     """A power of two that divides the first index of a loop; any of index 0."""
     return _divisor(first, kernel, 1) if first != 0 else 0

@@ -59,20 +59,34 @@ def test_run_time_row_is_streamed() -> None:
     assert len(ops(streamed(DYNAMIC), "stream")) == 3
 
 
-@pytest.mark.parametrize(("size", "extents", "copies"), [("H", {"H": 7168}, 1), ("H", {"H": 7169}, 2), ("N", {}, 3)])
+@pytest.mark.parametrize(
+    ("size", "extents", "alignment", "copies"),
+    [("H", {"H": 7168}, 16, 1), ("H", {"H": 7169}, 16, 2), ("N", {}, 16, 2), ("N", {}, 8, 2), ("N", {}, 4, 2)],
+)
 def test_steps_are_guarded_only_in_the_one_behind_the_loop_that_may_be_short(
-    size: str, extents: dict[str, int], copies: int
+    size: str, extents: dict[str, int], alignment: int, copies: int
 ) -> None:
     body = (
         f"def k(x: ak.In[ak.f32, T], o: ak.Out[ak.f32, T, {size}]):\n    for t in ak.grid(ak.each(T)):\n"
         f"        for h in ak.steps({size}):\n            o[t, h] = x[t]\n"
     )
     kernel = legalise(tile(body, **extents))
-    schedule = default_schedule(kernel, Variant())
-    lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
-    assert len(ops(lowered, "store_vector")) == copies  # of a run-time size the last: whole vectors, or one by one
+    variant = Variant(alignment=alignment)
+    schedule = default_schedule(kernel, variant)
+    lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), variant)
+    assert len(ops(lowered, "store_vector")) == copies  # rows that begin at an access also end at one
     (steps,) = [op for op in ops(lowered, "for") if op.regions[0].args[0].name == "h"]
     assert not any(op.name == "if" for op in walk(steps.regions[0].ops))
+
+
+@pytest.mark.parametrize(("tensor", "copies"), [("ak.Out[ak.f32, T, N]", 1), ("ak.Out[ak.f32, N]", 2)])
+def test_an_access_is_taken_apart_only_where_rows_may_end_inside_it(tensor: str, copies: int) -> None:
+    axes, index = ("T, N", "t, n") if "T" in tensor else ("N", "n")
+    loops = f"    for {index} in ak.grid({axes}):\n        o[{index}] = ak.full(({index}, ), 1.0, ak.f32)\n"
+    kernel = legalise(tile(f"def k(x: ak.In[ak.f32, T], o: {tensor}):\n{loops}"))
+    schedule = default_schedule(kernel, Variant())
+    lowered = lower_to_threads(place_layouts(stream_rows(kernel, schedule), schedule), Variant())
+    assert len(ops(lowered, "store_vector")) == copies
 
 
 def test_independent_long_axes_become_blocks_of_the_grid() -> None:

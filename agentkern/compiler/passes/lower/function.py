@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import gcd
 
 from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.windows import makers_of
@@ -15,6 +16,7 @@ from agentkern.compiler.ir.gpu_types import Pointer, RegisterArray
 from agentkern.compiler.ir.tables import OPS
 from agentkern.compiler.ir.types import BlockType, TensorType, TileType
 from agentkern.compiler.layout.layout import WARP_LANES, Digit, Layout, parse_layout
+from agentkern.compiler.passes.grid_axes import extent_divisor, first_divisor
 from agentkern.compiler.passes.lower.arithmetic import I32, I64, IndexBuilder
 from agentkern.compiler.passes.lower.memory_order import MemoryOrder
 from agentkern.dsl.dtypes import DType
@@ -163,6 +165,16 @@ class FunctionLowering:
         ends = (type_.first, type_.extent)
         fits = all(isinstance(end, int) and abs(end) <= MAX_SHORT for end in ends)
         return self.index.value(start, I32) if fits and isinstance(start, Value) else start
+
+    def divisor(self, extent: int | Dim) -> int:
+        """A power of two up to 16 that divides an extent of a tile, clipped blocks included."""
+        block = next((b for b in self.blocks if isinstance(b.type, BlockType) and b.type.current == extent), None)
+        if block is None or isinstance(extent, int):
+            return extent_divisor(extent, self.kernel, self.variant)
+        type_ = block.type
+        assert isinstance(type_, BlockType)
+        whole = gcd(extent_divisor(type_.extent, self.kernel, self.variant), self.tiles[block])
+        return gcd(whole, first_divisor(type_.first, self.kernel))
 
     def layout(self, value: Value) -> Layout:
         """A tile's layout; a scalar's holds it in every thread."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import prod
 
 from agentkern.compiler.analysis.windows import varies_along
-from agentkern.compiler.ir import dims
 from agentkern.compiler.ir.core import Op, Value
-from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.subscripts import fill_of, mask_of
-from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.layout.layout import REPLICATED, Layout
-from agentkern.compiler.passes.grid_axes import first_divisor
 from agentkern.compiler.passes.lower.addresses import Place, locate, offset_of
 from agentkern.compiler.passes.lower.elements import Elements
 from agentkern.compiler.passes.lower.function import FunctionLowering, named, use_location
@@ -42,19 +39,7 @@ def _straddles(function: FunctionLowering, type_: TileType, layout: Layout, widt
     """Whether an access may begin inside an axis and end outside it: only the last of several is not read whole."""
     if width == 1 or not function.is_clipped(type_, layout, axes[-1]):
         return False
-    return prod(_extent_divisor(function, type_.shape[axis], width) for axis in axes) % width != 0
-
-
-def _extent_divisor(function: FunctionLowering, extent: int | Dim, width: int) -> int:
-    """A number that divides an axis' extent: of a block, what its tile and the whole axis are multiples of."""
-    if isinstance(extent, int):
-        return extent
-    for block, tile in function.tiles.items():
-        type_ = block.type
-        assert isinstance(type_, BlockType)
-        if extent == dims.symbol(type_.name):
-            return gcd(width, tile, first_divisor(type_.length, function.kernel))
-    return 1
+    return prod(function.divisor(type_.shape[axis]) for axis in axes) % width != 0
 
 
 def _all_inside(
