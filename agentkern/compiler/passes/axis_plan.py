@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentkern.compiler.analysis.axes import Split
-from agentkern.compiler.ir.order import LONG_ROW, SumOrder
+from agentkern.compiler.ir.order import COLUMN, LONG_ROW, SumOrder
 from agentkern.compiler.layout.layout import (
     REPLICATED,
     WARP_LANES,
@@ -82,11 +82,17 @@ def _free_run(slots: Sequence[Slot], number: int, meets: frozenset[int], count: 
     return best
 
 
-def _below_warps(order: SumOrder | None, extent: int, reach: int) -> int:
-    """Registers between the lanes' bits and the warps' bits of a long row's sum."""
-    if order is not LONG_ROW or extent <= LONG_ROW_WARP_STRIDE:
-        return 1
-    return max(LONG_ROW_WARP_STRIDE // reach, 1)
+def _below_warps(order: SumOrder | None, extent: int, lanes: int, reach: int, warps: int) -> int:
+    """Registers between the lanes' bits and the warps' bits of a sum: its tree then comes to the warps last.
+
+    `lanes`: indices up to the lanes' last bit; `reach`: indices that lanes and warps may have together; `warps`: how
+    many warps there are for them. Warps that come last exchange one value of each column, not one of each partial.
+    """
+    if order is LONG_ROW and extent > LONG_ROW_WARP_STRIDE:
+        return max(LONG_ROW_WARP_STRIDE // lanes, 1)
+    if order is COLUMN:
+        return max(reach // max(min(warps, reach), 1), 1)
+    return 1
 
 
 def plan_axes(
@@ -120,8 +126,9 @@ def plan_axes(
         lane_part = min(1 << lane_free, reach)
         warp_bit, warp_free = _free_run(warps, number, meets[number], schedule.warps.bit_length() - 1)
         warp_limit = schedule.fast_warps if number in fast.vectors else schedule.warps
-        below = _below_warps(order, extent, vector * lane_part)
-        warp_part = min(1 << warp_free, warp_limit, max(reach // (lane_part * below), 1))
+        warp_room = min(1 << warp_free, warp_limit)
+        below = _below_warps(order, extent, vector * lane_part, reach // lane_part, warp_room)
+        warp_part = min(warp_room, max(reach // (lane_part * below), 1))
         rest = -(-extent // (vector * lane_part * below * warp_part))
         registers += _digit(number, vector, 1)
         registers += _digit(number, below, vector * lane_part)

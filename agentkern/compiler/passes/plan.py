@@ -18,6 +18,7 @@ from agentkern.compiler.ir.order import COLUMN_SCAN, LONG_ROW, ROW_SCAN, ScanOrd
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.passes.column_walks import ColumnWalk, plan_column_walk
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
     Access,
@@ -162,6 +163,10 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     fast = fast_class(region, classes)
     orders = sum_caps(region, classes)
     vector, widest = _vector(op, kernel, variant, classes, fast), _widest(region, classes, fast)
+    free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
+    walk_plan = plan_column_walk(region, classes, orders, fast, vector) if elems is None and fast in free else None
+    if walk_plan is not None and not free_steps(region):
+        return _walked(op, classes, fast, walk_plan)
     elems = elems or _elems_wanted(region, classes, fast, vector)
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
@@ -173,7 +178,6 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     if walks and fast is not None:
         warps = max(warps, SCAN_WARPS if panel else _walking_warps(classes.extents[fast], elems))
         chunk = max(chunk, warps * LANES * elems)
-    free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
     steps = {classes.of[arg, 0]: _step(arg, classes, fast, vector) for arg in free_steps(region)}
     if fast in free:
         fast_warps = 1 if len(free) > 1 else warps
@@ -212,6 +216,14 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
 def _sorts_memory(region: Region) -> bool:
     """Whether rows are sorted in memory: each takes all threads of a block for long, so a block has one of them."""
     return any(op.name == "sort_kept" for op in walk(region.ops))
+
+
+def _walked(op: Op, classes: AxisClasses, fast: int | None, plan: ColumnWalk) -> GridSchedule:
+    """The schedule of a walk along columns: one index of every axis but the columns' own."""
+    extent = plan.vector * LANES * plan.fast_warps
+    args = op.regions[0].args
+    tile = tuple(_block(arg).block or (extent if classes.of[arg, 0] == fast else 1) for arg in args)
+    return GridSchedule(tile, plan.warps, plan.fast_warps, plan.vector, plan.chunk)
 
 
 def _elems_wanted(region: Region, classes: AxisClasses, fast: int | None, vector: int) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from agentkern.compiler.ir.core import Op, Value, walk
 from agentkern.compiler.ir.dims import cdiv
 from agentkern.compiler.ir.order import SumOrder
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.types import BlockType, TileType
+from agentkern.compiler.layout.layout import Digit
 from agentkern.compiler.passes.lower.arithmetic import BOOL, I32
 from agentkern.compiler.passes.lower.elements import Elements
 from agentkern.compiler.passes.lower.function import FunctionLowering, LoopRegion
@@ -29,6 +31,9 @@ COUNTER_RANKS = 32  # panels of a run-time axis: fewer than 2**32, so an axis of
 MOST_COUNTER_REGISTERS = 32
 """Of one thread: 32 ranks of one sum; eight sums of a thread would take every register that it has."""
 
+MOST_EXCHANGED = 32
+"""Values that a thread reads of other warps where a panel ends, in a walk whose last chunk stands apart."""
+
 LowerRegion = Callable[[FunctionLowering, tuple[Op, ...]], Elements]
 
 
@@ -41,6 +46,11 @@ class _Sum:
     array: Value
     ranks: int
     counter: Value | None
+
+    @property
+    def warps(self) -> tuple[Digit, ...]:
+        """The digits of the walked axis in the warp's number."""
+        return tuple(digit for digit in self.plan.layout.warps if digit.axis == self.plan.axis)
 
     @property
     def in_registers(self) -> bool:
@@ -73,7 +83,8 @@ def _begin(function: FunctionLowering, op: Op, kind: str, value: Value, axis: in
     if isinstance(block.extent, int):
         ranks = (-(-block.extent // order.panel_elems)).bit_length()
     ranks = max(ranks, 1)
-    fill = nothing if ranks * plan.kept <= MOST_COUNTER_REGISTERS else None  # in memory no rank is read before it is set
+    # in memory no rank is read before it is set
+    fill = nothing if ranks * plan.kept <= MOST_COUNTER_REGISTERS else None
     counter = function.registers(type_.dtype, ranks * plan.kept, f"{kind}_panels", fill)
     return _Sum(plan, type_, array, ranks, counter)
 
@@ -198,51 +209,69 @@ def lower_stream(
     extent = function.extent(block.extent)
     chunks = function.extent(cdiv(block.extent, block.block))
     chunks = function.index.value(chunks, I32) if isinstance(chunks, Value) else chunks
+    whole = _whole_chunks(function, op, sums, chunks)
 
-    def body(number: int | Value, *, is_whole: bool) -> None:
-        assert block.block is not None
-        backward = op.attrs.get("reverse")
-        turn = function.index.subtract(function.index.subtract(chunks, 1), number) if backward else number
-        function.enter_block(block_value, turn, block.block, is_whole=is_whole)
+    def turn(number: int | Value, *, is_whole: bool) -> None:
+        function.enter_block(block_value, number, block.block or 1, is_whole=is_whole)
         elements = lower_region(function, region.ops[:-1])
         for item, value in zip(sums, last.operands, strict=True):
             with function.loop(0, item.plan.layout.register_count, unroll=True) as register:
                 accumulate(function, item.plan, item.type, item.array, register, elements.element(value, register))
-        for item in sums:
-            _end_of_chunk(function, item, number, chunks, block.block)
 
-    whole = _whole_chunks(function, op, chunks)
-    if whole != 0:
+    if isinstance(whole, Value) or whole > 0:
         with (
             function.loop(0, whole, unroll=False, name=block_value.name or "chunk") as number,
             function.memory.loop(block_value, function.barrier),
         ):
-            body(number, is_whole=whole is not chunks)
+            backward = op.attrs.get("reverse")
+            at = function.index.subtract(function.index.subtract(chunks, 1), number) if backward else number
+            turn(at, is_whole=whole is not chunks)
+            for item in sums:
+                _end_of_chunk(function, item, number, chunks if whole is chunks else None, block.block)
     if whole is not chunks:
-        with function.memory.branch():
-            body(whole, is_whole=False)
+        with function.when(_comes_last(function, whole, chunks)), function.memory.branch():
+            turn(whole, is_whole=False)
+        for item in sums:
+            _end_of_last_panel(function, item, extent)
     return [_result(function, item, extent) for item in sums]
 
 
-def _whole_chunks(function: FunctionLowering, op: Op, chunks: int | Value) -> int | Value:
+_LONE = frozenset("load constant size index arange broadcast reshape transpose ordinal start end yield".split())
+
+
+def _whole_chunks(function: FunctionLowering, op: Op, sums: Sequence[_Sum], chunks: int | Value) -> int | Value:
     """Chunks before the one that is cut short, which stands behind the loop; all of them if none does.
 
-    Whole chunks need no guards. It stands there for innermost walks that only reduce, whose code can but double, of a
-    length that is known: without guards a step takes registers for all its loads (sums of 2048 columns 42 -> 127), and
-    a length of the run may have no whole step.
+    Whole chunks need no guards. It stands there for innermost walks that only reduce, whose code can but double. Those
+    of a run's length, which may have no whole chunk, have to be short besides: their threads work alone until a panel
+    ends, and exchange little then.
     """
     block = op.regions[0].args[0].type
     assert isinstance(block, BlockType) and block.block is not None
-    length = block.length
-    inner = list(walk(op.regions[0].ops))
+    length, inner = block.length, list(walk(op.regions[0].ops))
     is_plain = not any(part.name in ("loop", "stream", "store", "atomic") or part.name in SCANS for part in inner)
-    if not isinstance(length, int) or length % block.block == 0:
+    if not op.results or not is_plain or op.attrs.get("reverse"):
         return chunks
-    return length // block.block if is_plain and op.results and not op.attrs.get("reverse") else chunks
+    if isinstance(length, int):
+        return chunks if length % block.block == 0 else length // block.block
+    alone = all(part.name in _LONE or "elementwise" in part.spec.traits for part in inner)
+    exchanged = sum(item.plan.kept * prod(d.extent for d in item.warps) for item in sums if item.warps)
+    if not alone or exchanged > MOST_EXCHANGED:
+        return chunks
+    whole = function.index.quotient(function.extent(block.extent), block.block)
+    return function.index.value(whole, I32) if isinstance(whole, Value) else whole
 
 
-def _end_of_chunk(function: FunctionLowering, item: _Sum, number: int | Value, chunks: int | Value, chunk: int) -> None:
-    """Push the panel when its last chunk, or the last chunk of all, is in."""
+def _comes_last(function: FunctionLowering, whole: int | Value, chunks: int | Value) -> Value | None:
+    """Whether a chunk stands behind the whole ones; None where one always does."""
+    known = isinstance(whole, int) and isinstance(chunks, int)
+    return None if known else function.index.compare("lt", whole, chunks)
+
+
+def _end_of_chunk(
+    function: FunctionLowering, item: _Sum, number: int | Value, chunks: int | Value | None, chunk: int
+) -> None:
+    """Push the panel when its last chunk is in, or the last chunk of all, if `chunks` says which that is."""
     order = item.plan.order
     if order is None:
         return
@@ -253,10 +282,24 @@ def _end_of_chunk(function: FunctionLowering, item: _Sum, number: int | Value, c
     panel = index.quotient(number, per_panel)
     ends = None
     if per_panel > 1:
-        full = index.compare("eq", index.remainder(after, per_panel), 0)
-        final = index.compare("eq", after, chunks)
-        ends = function.builder.value("or", (full, final), BOOL)
+        ends = index.compare("eq", index.remainder(after, per_panel), 0)
+    if ends is not None and chunks is not None:
+        ends = function.builder.value("or", (ends, index.compare("eq", after, chunks)), BOOL)
     with function.when(ends):
+        _push_panel(function, item, panel)
+
+
+def _end_of_last_panel(function: FunctionLowering, item: _Sum, extent: int | Value) -> None:
+    """Push the panel that no whole chunk ended, where there is one."""
+    order, index = item.plan.order, function.index
+    if order is None:
+        return
+    rest = index.remainder(extent, order.panel_elems)
+    panel = index.quotient(extent, order.panel_elems)
+    panel = index.value(panel, I32) if isinstance(panel, Value) else panel
+    if isinstance(rest, int) and rest == 0:
+        return
+    with function.when(None if isinstance(rest, int) else index.compare("lt", 0, rest)):
         _push_panel(function, item, panel)
 
 
