@@ -19,6 +19,7 @@ from agentkern.compiler.passes.expand_takes import expand_takes
 from agentkern.compiler.passes.fit_to_chip import fit_to_chip
 from agentkern.compiler.passes.load_ahead import load_ahead
 from agentkern.compiler.passes.load_early import load_early
+from agentkern.compiler.passes.load_together import load_together
 from agentkern.compiler.passes.lower_to_threads import lower_to_threads
 from agentkern.compiler.passes.place_layouts import place_layouts
 from agentkern.compiler.passes.simplify import simplify
@@ -72,7 +73,8 @@ LOWER: tuple[Pass, ...] = (
     Pass("place_layouts", lambda kernel, c: place_layouts(kernel, c.schedule)),  # TILE to PLACED
     _pure(load_early),  # counts registers, so after layouts; moves operations, so before they become loops
     Pass("lower_to_threads", lambda kernel, c: lower_to_threads(kernel, c.variant)),  # PLACED to GPU
-    _pure(load_ahead),  # of loops, which lowering makes; copies operations, so before the unused ones go
+    _pure(load_together),  # of loops, which lowering makes; those whose steps wait for threads are load_ahead's
+    _pure(load_ahead),  # copies operations, so before the unused ones go
     _pure(drop_unused),  # last, so that what is printed is what is used
 )
 """TILE to GPU under a schedule."""

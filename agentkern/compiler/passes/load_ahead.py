@@ -24,7 +24,7 @@ MOST_REGISTERS = 32
 On an H200: running sums of 64 rows of 32768 bf16 8.4 -> 6.6 us with 16 of them; cross entropy of 8001 x 32000 in steps
 of 4096 230 -> 222 us with 16, and of 4096 x 131072 as before, whose other warps hide the wait already."""
 _BOOL = TileType(DTYPES["bool"])
-_WAITS = frozenset({"barrier", "sort_slots", "fill_slots", "sort_memory"})
+WAITS = frozenset({"barrier", "sort_slots", "fill_slots", "sort_memory"})
 
 
 def load_ahead(kernel: Kernel) -> Kernel:
@@ -37,10 +37,10 @@ def _inside(ops: Sequence[Op], constants: Mapping[Value, object]) -> Iterator[Op
     for op in ops:
         regions = tuple(Region(r.args, tuple(_inside(r.ops, constants))) for r in op.regions)
         inner = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location) if regions else op
-        yield from _turned(inner, constants) if _is_loop(inner) else (inner,)
+        yield from _turned(inner, constants) if is_loop(inner) else (inner,)
 
 
-def _is_loop(op: Op) -> bool:
+def is_loop(op: Op) -> bool:
     """Whether an operation is a loop of steps by one that runs to its end."""
     if op.name != "for" or op.attrs["unroll"] or op.attrs.get("step") != 1:
         return False
@@ -90,7 +90,7 @@ def _turned(loop: Op, constants: Mapping[Value, object]) -> Iterator[Op]:
     for array in (op for op in body if op.name == "registers"):
         uses = [op for op, values in zip(body, named, strict=True) if array.result in values]
         ahead = _ahead(loop, array, uses)
-        if ahead is not None and (needed := _registers(array)) <= room:
+        if ahead is not None and (needed := registers_of(array)) <= room:
             found.append(ahead)
             room -= needed
     if not found:
@@ -162,21 +162,22 @@ def _guarded(builder: Builder, loop: Op, ahead: _Ahead, step: Value) -> tuple[Op
 def _loads(loop: Op, ahead: _Ahead, step: Value) -> tuple[Op, ...]:
     """The loads of a step."""
     copies: dict[Value, Value] = {loop.regions[0].args[0]: step}
-    return tuple(_copy(op, copies) for op in (*ahead.addresses, ahead.load))
+    return tuple(copy_of(op, copies) for op in (*ahead.addresses, ahead.load))
 
 
-def _copy(op: Op, copies: dict[Value, Value]) -> Op:
+def copy_of(op: Op, copies: dict[Value, Value]) -> Op:
     """An operation over copied operands, with results of its own."""
     operands = tuple(copies.get(value, value) for value in op.operands)
     regions: list[Region] = []
     for region in op.regions:
-        args = tuple(_fresh(value, copies) for value in region.args)
-        regions.append(Region(args, tuple(_copy(inner, copies) for inner in region.ops)))
-    results = tuple(_fresh(value, copies) for value in op.results)
+        args = tuple(fresh(value, copies) for value in region.args)
+        regions.append(Region(args, tuple(copy_of(inner, copies) for inner in region.ops)))
+    results = tuple(fresh(value, copies) for value in op.results)
     return Op(op.spec, operands, op.attrs, results, tuple(regions), op.location)
 
 
-def _fresh(value: Value, copies: dict[Value, Value]) -> Value:
+def fresh(value: Value, copies: dict[Value, Value]) -> Value:
+    """A value of its own for the copy of one, which it stands for from here on."""
     copies[value] = Value(value.type, value.name)
     return copies[value]
 
@@ -184,31 +185,32 @@ def _fresh(value: Value, copies: dict[Value, Value]) -> Value:
 def _ahead(loop: Op, array: Op, uses: Sequence[Op]) -> _Ahead | None:
     """How the loads of an array can go one step ahead, or None where they cannot or gain nothing."""
     body = loop.regions[0].ops
-    writers = [op for op in uses if any(_writes(inner, array.result) for inner in walk((op,)))]
-    if len(writers) != 1 or writers[0] is not uses[0] or len(uses) == 1 or not _only_loads(uses[0]):
+    writers = [op for op in uses if any(writes(inner, array.result) for inner in walk((op,)))]
+    if len(writers) != 1 or writers[0] is not uses[0] or len(uses) == 1:
         return None
-    addresses = _addresses(loop, uses[0], array.result)
+    if uses[0].name == "if" or not only_loads(uses[0]):
+        return None
+    addresses = addresses_of(loop, uses[0], array.result)
     rest = body[body.index(uses[-1]) + 1 :]
-    if addresses is None or not any(op.name in _WAITS for op in walk(rest)):
+    if addresses is None or not any(op.name in WAITS for op in walk(rest)):
         return None
     if not _loads_the_same_registers(loop, addresses, uses[0]):
         return None
     return _Ahead(array, addresses, tuple(uses))
 
 
-def _writes(op: Op, array: Value) -> bool:
+def writes(op: Op, array: Value) -> bool:
     """Whether an operation may change an array: all do but a few that are known to read."""
     reads = op.name in ("get", "store_vector") or (op.name == "usual" and op.operands[0] is not array)
     return array in op.operands and not reads
 
 
-def _only_loads(op: Op) -> bool:
+def only_loads(op: Op) -> bool:
     """Whether an operation is nothing but loads of read-only memory, and what computes their places in it."""
     parts = list(walk((op,)))
     loads = [part for part in parts if part.name == "load_vector"]
-    is_unrolled = op.name == "load_vector" or (op.name == "for" and bool(op.attrs["unroll"]))
     return (
-        is_unrolled
+        (op.name in ("load_vector", "if") or (op.name == "for" and bool(op.attrs["unroll"])))
         and len({load.operands[2] for load in loads}) == 1
         and all(_is_readonly(load.operands[0]) for load in loads)
         and all(part is op or part.name in ("load_vector", "for", "if") or _is_pure(part) for part in parts)
@@ -234,7 +236,7 @@ def _is_pure(op: Op) -> bool:
     return not op.regions and op.name != "get" and (op.name in PURE or "elementwise" in op.spec.traits)
 
 
-def _addresses(loop: Op, load: Op, array: Value) -> tuple[Op, ...] | None:
+def addresses_of(loop: Op, load: Op, array: Value) -> tuple[Op, ...] | None:
     """The operations of the body that loads need, in sequence; None where one of them reads more than the step."""
     body = loop.regions[0].ops
     makers: Mapping[Value, Op] = {value: op for op in body for value in op.results}
@@ -251,7 +253,8 @@ def _addresses(loop: Op, load: Op, array: Value) -> tuple[Op, ...] | None:
     return tuple(op for op in body if op in needed)
 
 
-def _registers(array: Op) -> int:
+def registers_of(array: Op) -> int:
+    """32-bit registers that an array takes where its elements are packed."""
     type_ = array.result.type
     assert isinstance(type_, RegisterArray)
     return -(-type_.count * type_.dtype.nbytes // 4)

@@ -38,6 +38,7 @@ from agentkern.compiler.passes.grid_axes import (
     sum_caps,
     wide_classes,
 )
+from agentkern.compiler.passes.recurrences import is_recurrence, recurring_neighbours
 from agentkern.compiler.schedule import GridSchedule, Schedule, ScheduleError
 
 LANES = 32
@@ -164,9 +165,8 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     orders = sum_caps(region, classes)
     vector, widest = _vector(op, kernel, variant, classes, fast), _widest(region, classes, fast)
     free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
-    walk_plan = plan_column_walk(region, classes, orders, fast, vector) if elems is None and fast in free else None
-    if walk_plan is not None and not free_steps(region):
-        return _walked(op, classes, fast, walk_plan)
+    if elems is None and fast in free and (own := _by_kind(op, classes, orders, fast, vector)) is not None:
+        return own
     elems = elems or _elems_wanted(region, classes, fast, vector)
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
@@ -218,8 +218,21 @@ def _sorts_memory(region: Region) -> bool:
     return any(op.name == "sort_kept" for op in walk(region.ops))
 
 
+def _by_kind(
+    op: Op, classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | None, vector: int
+) -> GridSchedule | None:
+    """The schedule of a grid that walks columns or runs recurrences; None for others."""
+    region = op.regions[0]
+    if free_steps(region):
+        return None
+    plan = plan_column_walk(region, classes, orders, fast, vector)
+    if plan is None and is_recurrence(region) and not wide_classes(classes):
+        plan = ColumnWalk(recurring_neighbours(region, classes, fast, vector), warps=1, fast_warps=1, chunk=0)
+    return None if plan is None else _walked(op, classes, fast, plan)
+
+
 def _walked(op: Op, classes: AxisClasses, fast: int | None, plan: ColumnWalk) -> GridSchedule:
-    """The schedule of a walk along columns: one index of every axis but the columns' own."""
+    """The schedule of a walk along columns: one index of every axis but their own."""
     extent = plan.vector * LANES * plan.fast_warps
     args = op.regions[0].args
     tile = tuple(_block(arg).block or (extent if classes.of[arg, 0] == fast else 1) for arg in args)
