@@ -191,6 +191,13 @@ def fast_class(region: Region, classes: AxisClasses) -> int | None:
     return found[0] if found else None
 
 
+def updates_along(region: Region, classes: AxisClasses, number: int | None) -> bool:
+    """Whether neighbours along a class are updated in memory."""
+    updates = (access for access in accesses(region) if access.op.name == "atomic")
+    axes = ((access.tile, axis) for access in updates if (axis := contiguous_axis(access)) is not None)
+    return any(classes.of[place] == number for place in axes)
+
+
 def guessed_extent(classes: AxisClasses, number: int) -> int:
     """A class's extent, guessed where only the run knows it."""
     block = classes.blocks.get(number)

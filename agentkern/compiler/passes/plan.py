@@ -14,11 +14,11 @@ from agentkern.compiler.abi import Variant
 from agentkern.compiler.analysis.axes import AxisClasses
 from agentkern.compiler.ir.core import Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.dims import Dim
-from agentkern.compiler.ir.order import COLUMN_SCAN, LONG_ROW, ROW_SCAN, ScanOrder, SumOrder, scan_order
+from agentkern.compiler.ir.order import COLUMN_SCAN, ROW_SCAN
 from agentkern.compiler.ir.order_ops import SCANS
 from agentkern.compiler.ir.tile_ops import REDUCTIONS
 from agentkern.compiler.ir.types import BlockType, TileType
-from agentkern.compiler.passes.column_walks import ColumnWalk, plan_column_walk
+from agentkern.compiler.passes.chunks import chunk_wanted, least_chunk, order_of_scan, scan_panel, scans_along
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
     Access,
@@ -36,9 +36,10 @@ from agentkern.compiler.passes.grid_axes import (
     memory_run,
     step_blocks,
     sum_caps,
+    updates_along,
     wide_classes,
 )
-from agentkern.compiler.passes.recurrences import is_recurrence, recurring_neighbours
+from agentkern.compiler.passes.plan_kinds import plan_by_kind
 from agentkern.compiler.schedule import GridSchedule, Schedule, ScheduleError
 
 LANES = 32
@@ -48,9 +49,8 @@ WARPS = 4
 VECTORS_PER_THREAD = 1  # of element kernels over one axis: a copy's speed; 2 lose 5 %, 4 and 8 more (bf16, 8192x7168)
 VECTORS_OF_ROWS = 2  # of element kernels over several axes, so that a tile has rows for transposed accesses
 SCAN_WARPS = 8  # along a streamed axis that is scanned: its chunks wait for one another (64x32768 bf16 11.2 -> 8.4 us)
+UPDATES = 8  # elements of a thread that updates memory, one by one: neighbours go to other lanes, which share sectors
 MANY_ROWS = 5  # loads along the fast axis: as many in flight need no second vector each
-CHUNK_ROWS = 2
-COLUMN_CHUNK = 128
 SQUARE = 64  # indices of each axis where accesses run along different ones: whole sectors both ways
 STEP = 64  # indices per step of a loop whose block the schedule gives, along an axis that is not memory's
 MAX_ELEMS_PER_THREAD = 64
@@ -81,7 +81,9 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     width = min(width, _power_below(2 * MAX_ACCESS_BYTES // widest))
     if fast in sum_caps(op.regions[0], classes):
         return width
-    if _runs_along(op.regions[0], classes, fast) and width * widest >= MAX_ACCESS_BYTES:
+    if updates_along(op.regions[0], classes, fast):
+        return 1
+    if scans_along(op.regions[0], classes, fast) and width * widest >= MAX_ACCESS_BYTES:
         return min(ROW_SCAN.run_elems, 2 * MAX_ACCESS_BYTES // widest)
     ranks = [_rank(access.tile) - len(memory_run(access)[1:]) for access in found]
     sizes = [index_bytes(access) for access, rank in zip(found, ranks, strict=True) if rank == max(ranks)]
@@ -159,20 +161,17 @@ def _walking_warps(extent: int | Dim, elems: int) -> int:
 
 def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None, warps: int = WARPS) -> GridSchedule:
     """A schedule for one grid: about `elems` elements per thread (None: by kind), about `warps` warps."""
-    classes = grid_classes(op)
-    region = op.regions[0]
-    fast = fast_class(region, classes)
-    orders = sum_caps(region, classes)
+    classes, region = grid_classes(op), op.regions[0]
+    fast, orders = fast_class(region, classes), sum_caps(region, classes)
     vector, widest = _vector(op, kernel, variant, classes, fast), _widest(region, classes, fast)
     free = {classes.of[arg, 0] for arg in region.args if _block(arg).block is None}
-    if elems is None and fast in free and (own := _by_kind(op, classes, orders, fast, vector)) is not None:
+    if elems is None and fast in free and (own := plan_by_kind(op, classes, orders, fast, vector)) is not None:
         return own
     elems = elems or _elems_wanted(region, classes, fast, vector)
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
-    chunk, panel = _chunk(classes, orders, fast), _scan_panel(region, classes)
-    chunk = -(-chunk // panel) * panel if panel else chunk
-    sorts = _sorts_memory(region)
+    panel, sorts = scan_panel(region, classes), _sorts_memory(region)
+    chunk = chunk_wanted(classes, orders, fast, panel)
     warps = MAX_WARPS if sorts else warps
     walks = fast is not None and fast in wide_classes(classes) and (panel > 0 or not (sorts or fast in orders))
     if walks and fast is not None:
@@ -181,20 +180,21 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     steps = {classes.of[arg, 0]: _step(arg, classes, fast, vector) for arg in free_steps(region)}
     if fast in free:
         fast_warps = 1 if len(free) > 1 else warps
-        extent = vector * LANES * fast_warps * (1 if len(free) > 1 else max(elems // vector, 1))
+        is_long = len(free) == 1 or updates_along(region, classes, fast)  # an updated row's place is found once
+        extent = vector * LANES * fast_warps * (max(elems // vector, 1) if is_long else 1)
     else:
         is_wide = fast is not None and fast in wide_classes(classes)
         extent = chunk if is_wide else steps.get(-1 if fast is None else fast) or _known_extent(classes, fast)
         elems, wanted = (ELEMS_PER_THREAD, vector) if fast in steps else (elems, elems)
         fast_warps = warps if walks else _fast_warps(extent, vector, cap, wanted)
-        is_row = not (is_wide or fast in steps or fast in orders or _runs_along(region, classes, fast))
+        is_row = not (is_wide or fast in steps or fast in orders or scans_along(region, classes, fast))
         vector = _filling(vector, extent, fast_warps, widest) if is_row else vector
     warps = max(warps, fast_warps)
     tiles = steps | {number: 1 for number in free} | ({fast: extent} if fast in free else {})
     tiles |= {number: SQUARE for number in _turned(region, classes, fast) if fast in free}
     volume = _largest(region, classes, tiles, chunk)
     tiles = _grown(region, classes, tiles, fast, warps * LANES * elems // max(volume, 1))
-    tiles, chunk = _sortable(region, classes, tiles, chunk, max(panel, _least_chunk(classes, orders)))
+    tiles, chunk = _sortable(region, classes, tiles, chunk, max(panel, least_chunk(classes, orders)))
     fast_warps = fast_warps if fast not in free else max(min(fast_warps, tiles[fast] // (vector * LANES)), 1)
     while _largest(region, classes, tiles, chunk) > warps * LANES * MAX_ELEMS_PER_THREAD:
         if fast in free and tiles[fast] > vector * LANES:
@@ -204,7 +204,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
             warps *= 2
         elif fast in free and tiles[fast] > 1:
             tiles[fast] //= 2
-        elif chunk > panel and chunk > _least_chunk(classes, orders):
+        elif chunk > panel and chunk > least_chunk(classes, orders):
             chunk //= 2
         else:
             break
@@ -218,34 +218,15 @@ def _sorts_memory(region: Region) -> bool:
     return any(op.name == "sort_kept" for op in walk(region.ops))
 
 
-def _by_kind(
-    op: Op, classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | None, vector: int
-) -> GridSchedule | None:
-    """The schedule of a grid that walks columns or runs recurrences; None for others."""
-    region = op.regions[0]
-    if free_steps(region):
-        return None
-    plan = plan_column_walk(region, classes, orders, fast, vector)
-    if plan is None and is_recurrence(region) and not wide_classes(classes):
-        plan = ColumnWalk(recurring_neighbours(region, classes, fast, vector), warps=1, fast_warps=1, chunk=0)
-    return None if plan is None else _walked(op, classes, fast, plan)
-
-
-def _walked(op: Op, classes: AxisClasses, fast: int | None, plan: ColumnWalk) -> GridSchedule:
-    """The schedule of a walk along columns: one index of every axis but their own."""
-    extent = plan.vector * LANES * plan.fast_warps
-    args = op.regions[0].args
-    tile = tuple(_block(arg).block or (extent if classes.of[arg, 0] == fast else 1) for arg in args)
-    return GridSchedule(tile, plan.warps, plan.fast_warps, plan.vector, plan.chunk)
-
-
 def _elems_wanted(region: Region, classes: AxisClasses, fast: int | None, vector: int) -> int:
     """Elements per thread that suit what a grid does."""
     ops = tuple(walk(region.ops))
-    if any(op.name in SCANS and _scan_order(op) is COLUMN_SCAN for op in ops):
+    if any(op.name in SCANS and order_of_scan(op) is COLUMN_SCAN for op in ops):
         return COLUMN_SCAN.run_elems
     if any(op.name in REDUCTIONS or op.name in SCANS for op in ops):
         return ELEMS_PER_THREAD
+    if updates_along(region, classes, fast):
+        return UPDATES
     short = {n for n, extent in enumerate(classes.extents) if extent == 1} | set(inner_classes(region, classes, fast))
     tiles = [classes.axes(v) for op in ops for v in op.results if isinstance(v.type, TileType)]
     flat = all(sum(n not in short for n in axes) <= 1 for axes in tiles)
@@ -325,41 +306,6 @@ def _grown(region: Region, classes: AxisClasses, tiles: dict[int, int], fast: in
     return tiles | {slow[-1]: 1 << (room.bit_length() - 1)}
 
 
-def _chunk(classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | None) -> int:
-    """Indices per step of a streamed axis: two rows of partials, so that a panel is whole steps; 0 if none streams."""
-    wide = wide_classes(classes)
-    if not wide:
-        return 0
-    found = [orders[number] for number in wide if number in orders]
-    partials = max((order.partials for order in found), default=LONG_ROW.partials)
-    return CHUNK_ROWS * partials if fast in wide or (found and COLUMN_CHUNK % partials) else COLUMN_CHUNK
-
-
-def _scan_order(scan: Op) -> ScanOrder:
-    axis = scan.attrs["axis"]
-    assert isinstance(axis, int)
-    return scan_order(axis_is_last=axis == _rank(scan.result) - 1)
-
-
-def _runs_along(region: Region, classes: AxisClasses, fast: int | None) -> bool:
-    """Whether a scan runs along the fast axis and last axis of a value."""
-    scans = (op for op in walk(region.ops) if op.name in SCANS and _scan_order(op) is ROW_SCAN)
-    return any(classes.of[op.result, _rank(op.result) - 1] == fast for op in scans)
-
-
-def _scan_panel(region: Region, classes: AxisClasses) -> int:
-    """Elements of the largest panel of the scans along streamed axes; 0 if there are none."""
-    wide = wide_classes(classes)
-    scans = [op for op in walk(region.ops) if op.name in SCANS]
-    along = [op for op in scans if classes.of[op.result, op.attrs["axis"]] in wide]  # pyright: ignore[reportArgumentType]: verified int
-    return max((_scan_order(op).panel_elems for op in along), default=0)
-
-
-def _least_chunk(classes: AxisClasses, orders: Mapping[int, SumOrder]) -> int:
-    """The fewest indices per step of the streamed axes: their sums' partials."""
-    return max((orders[number].partials if number in orders else 1 for number in wide_classes(classes)), default=0)
-
-
 def default_schedule(kernel: Kernel, variant: Variant) -> Schedule:
     """The default schedule of every grid in order."""
     return Schedule(tuple(plan_grid(op, kernel, variant) for op in kernel.body if op.name == "grid"))
@@ -436,6 +382,6 @@ def _check_grid(op: Op, plan: GridSchedule) -> None:
         chunk = chunk_of(plan.chunk, order)
         if chunk < 1 or (order is not None and (chunk % order.partials or order.panel_elems % chunk)):
             raise ScheduleError(f"chunk {plan.chunk} does not divide the panels of a sum")
-    panel = _scan_panel(region, classes)
+    panel = scan_panel(region, classes)
     if panel and plan.chunk % panel:
         raise ScheduleError(f"chunk {plan.chunk} cuts the panels of a scan")

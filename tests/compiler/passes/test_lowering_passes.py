@@ -89,6 +89,23 @@ def test_an_access_is_taken_apart_only_where_rows_may_end_inside_it(tensor: str,
     assert len(ops(lowered, "store_vector")) == copies
 
 
+@pytest.mark.parametrize(
+    ("statement", "vector", "blocks"),
+    [
+        ("ak.atomic_add(o[rows[t], n], x[t, n])", 1, (4, 256)),
+        ("o[t, n] = x[rows[t], n]", 4, (8, 128)),
+    ],
+)
+def test_neighbours_that_are_updated_one_by_one_lie_in_neighbouring_lanes(
+    statement: str, vector: int, blocks: tuple[int, ...]
+) -> None:
+    access = "InOut" if "atomic" in statement else "Out"
+    source = f"x: ak.In[ak.i32, T, N], rows: ak.In[ak.i32, T].values(0, T), o: ak.{access}[ak.i32, T, N]"
+    kernel = tile(f"def k({source}):\n    for t, n in ak.grid(T, N):\n        {statement}\n")
+    (plan,) = default_schedule(legalise(kernel), Variant()).grids
+    assert (plan.vector, plan.tile) == (vector, blocks)
+
+
 def test_independent_long_axes_become_blocks_of_the_grid() -> None:
     body = "def k(x: ak.In[ak.f32, N, M], o: ak.Out[ak.f32, N, M]):\n    for _ in ak.grid():\n        o[:, :] = %s\n"
     (grid,) = ops(streamed(body % "x[:, :] + 1.0"), "grid")
