@@ -17,11 +17,16 @@ from agentkern.compiler.ir.order import COLUMN, SumOrder, sum_order
 from agentkern.compiler.ir.subscripts import FIXED_OPERANDS, Entry, entries_of, tile_of
 from agentkern.compiler.ir.types import TensorType, TileType, entry_names
 from agentkern.compiler.ir.views import accessed, own_strides, strided, view_of
+from agentkern.compiler.layout.layout import WARP_LANES
 
 RESIDENT_ELEMS = 8192  # longest row whose values one block of threads keeps: 64 registers for each of 128 threads
 GUESSED_BLOCK = 64
 GUESSED_EXTENT = 4096
 MAX_ACCESS_BYTES = 16
+SLIDING_VECTOR = 2
+SLIDING_LANES = 16
+"""Of an image's row 32 indices: images are often narrower than what a warp reads, and wider steps between lanes touch
+more sectors than they use."""
 
 
 def is_kept(extent: int | Dim, blocks: Mapping[str, int]) -> bool:
@@ -163,9 +168,26 @@ def inner_elems(access: Access) -> int:
     return prod(_short_whole(access, entry) for entry in memory_run(access)[:-1])
 
 
+def power_below(number: int) -> int:
+    """The largest power of two that is at most this, at least 1."""
+    return 1 << max(number.bit_length() - 1, 0)
+
+
 def index_bytes(access: Access) -> int:
     """Bytes at each index of the contiguous axis."""
     return inner_elems(access) * access.tensor.dtype.nbytes
+
+
+def slides(region: Region, classes: AxisClasses) -> bool:
+    """Whether windows slide along several of the grid's axes: over images."""
+    free = {classes.of[arg, 0] for arg in region.args}
+    windows = (window for access in accesses(region) for window in access.windows.values())
+    return len(free & {classes.of[window.block, 0] for window in windows}) > 1
+
+
+def lanes_along(region: Region, classes: AxisClasses) -> int:
+    """Lanes along the fast axis, where it is one of the grid's."""
+    return SLIDING_LANES if slides(region, classes) else WARP_LANES
 
 
 def fast_classes(region: Region, classes: AxisClasses) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from agentkern.compiler.ir.types import BlockType, TileType
 from agentkern.compiler.passes.chunks import chunk_wanted, least_chunk, order_of_scan, scan_panel, scans_along
 from agentkern.compiler.passes.grid_axes import (
     MAX_ACCESS_BYTES,
+    SLIDING_VECTOR,
     Access,
     accesses,
     aligned_elems,
@@ -33,7 +34,10 @@ from agentkern.compiler.passes.grid_axes import (
     index_bytes,
     inner_classes,
     inner_elems,
+    lanes_along,
     memory_run,
+    power_below,
+    slides,
     step_blocks,
     sum_caps,
     updates_along,
@@ -76,24 +80,21 @@ def _vector(op: Op, kernel: Kernel, variant: Variant, classes: AxisClasses, fast
     for access in found:
         name, outer = access.op.operands[0].name or "", memory_run(access)[1:]
         elems = aligned_elems(access, name, kernel, variant, tiles, outer)
-        width = max(width, _power_below(elems // inner_elems(access)))
+        width = max(width, power_below(elems // inner_elems(access)))
         widest = max(widest, index_bytes(access))
-    width = min(width, _power_below(2 * MAX_ACCESS_BYTES // widest))
+    width = min(width, power_below(2 * MAX_ACCESS_BYTES // widest))
     if fast in sum_caps(op.regions[0], classes):
         return width
     if updates_along(op.regions[0], classes, fast):
         return 1
+    if slides(op.regions[0], classes):
+        return min(width, SLIDING_VECTOR)
     if scans_along(op.regions[0], classes, fast) and width * widest >= MAX_ACCESS_BYTES:
         return min(ROW_SCAN.run_elems, 2 * MAX_ACCESS_BYTES // widest)
     ranks = [_rank(access.tile) - len(memory_run(access)[1:]) for access in found]
     sizes = [index_bytes(access) for access, rank in zip(found, ranks, strict=True) if rank == max(ranks)]
     parted = sum(nbytes for nbytes in sizes if width * nbytes > MAX_ACCESS_BYTES)
     return width // 2 if 3 * parted > 2 * sum(sizes) else width
-
-
-def _power_below(number: int) -> int:
-    """The largest power of two that is at most this, at least 1."""
-    return 1 << max(number.bit_length() - 1, 0)
 
 
 def _filling(vector: int, extent: int, fast_warps: int, widest: int) -> int:
@@ -181,7 +182,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     if fast in free:
         fast_warps = 1 if len(free) > 1 else warps
         is_long = len(free) == 1 or updates_along(region, classes, fast)  # an updated row's place is found once
-        extent = vector * LANES * fast_warps * (max(elems // vector, 1) if is_long else 1)
+        extent = vector * lanes_along(region, classes) * fast_warps * (max(elems // vector, 1) if is_long else 1)
     else:
         is_wide = fast is not None and fast in wide_classes(classes)
         extent = chunk if is_wide else steps.get(-1 if fast is None else fast) or _known_extent(classes, fast)

@@ -45,6 +45,11 @@ class Place:
     base: int | Value = 0
     parting: Parting | None = None
 
+    @property
+    def multiplies_at_run(self) -> bool:
+        """Whether offsets are products of tile coordinates with numbers that only the run knows, and no divisions."""
+        return self.parting is None and not all(isinstance(stride, int) for stride in self.strides)
+
 
 def locate(function: FunctionLowering, op: Op, layout: Layout) -> Place:
     """The address of a load's or store's tile, whose layout is `layout`."""

@@ -86,21 +86,15 @@ def _accesses(
     mask = mask_of(op)
     picks = width > 1 and mask is not None and any(varies_along(mask, axis, function.makers) for axis in axes)
 
-    def one(register: int | Value, count: int) -> None:
+    def offset_at(register: int | Value) -> Value:
         offset = offset_of(function, elements, place, layout, register)
-        offset = function.index.constant(offset) if isinstance(offset, int) else offset
-        operands = (place.pointer, offset, array, function.index.value(register))
+        return function.index.constant(offset) if isinstance(offset, int) else offset
+
+    def one(register: int | Value, count: int, offset: Value | None = None) -> None:
+        operands = (place.pointer, offset or offset_at(register), array, function.index.value(register))
         function.builder.emit(name, operands, (), {"count": count, **kind})
 
-    with (
-        function.when(owner(function, layout) if op.name != "load" else None),
-        function.loop(0, layout.register_count, step=width, unroll=True) as register,
-        function.when(_guard(function, type_, layout, register, axes[-1] if straddles else None)),
-        function.when(None if picks else _mask(function, elements, op, register)),
-    ):
-        if not straddles and not picks:
-            one(register, width)
-            return
+    def parted(register: int | Value) -> None:
         whole = _all_inside(function, type_, layout, axes, (register, width)) if straddles else None
         for element in range(width if picks else 0):
             whole = function.index.both(whole, _mask(function, elements, op, function.index.add(register, element)))
@@ -115,6 +109,22 @@ def _accesses(
             chosen = _mask(function, elements, op, single) if picks else None
             with function.when(function.index.both(present, chosen)):
                 one(single, 1)
+
+    # products with strides of the run stand before the guards: what other guards let through shares them
+    is_early = mask is not None and not straddles and not picks and place.multiplies_at_run
+    with (
+        function.when(owner(function, layout) if op.name != "load" else None),
+        function.loop(0, layout.register_count, step=width, unroll=True) as register,
+    ):
+        offset = offset_at(register) if is_early else None
+        with (
+            function.when(_guard(function, type_, layout, register, axes[-1] if straddles else None)),
+            function.when(None if picks else _mask(function, elements, op, register)),
+        ):
+            if straddles or picks:
+                parted(register)
+            else:
+                one(register, width, offset)
 
 
 def lower_load(function: FunctionLowering, elements: Elements, op: Op) -> None:
