@@ -28,6 +28,13 @@ def k(x: ak.In[ak.{dtype},T,H], y: ak.In[ak.{dtype},T,3], o: ak.Out[ak.{dtype},T
         q[:,t]=ak.stack((v[:,0],y[t,2]))
         r[t,:]=ak.concat((v,),axis=1)
 """
+EMPTY = """\
+def k(x: ak.In[ak.{dtype},H], y: ak.In[ak.{dtype},3], o: ak.Out[ak.{dtype},3,2*H], p: ak.Out[ak.{dtype},H+3]):
+    for _ in ak.grid():
+        v=ak.stack((x[:],x[:],x[:]),axis=0)
+        o[:,:]=ak.concat((v,v),axis=1)
+        p[:]=ak.concat((x[:],y[:]),axis=0)
+"""
 REPEATS = """\
 def k(x: ak.In[ak.{dtype},T,H], o: ak.Out[ak.{dtype},T,3*H], p: ak.Out[ak.{dtype},T,2,H], q: ak.Out[ak.{dtype},H*4],
       r: ak.Out[ak.i64,T,H]):
@@ -68,6 +75,7 @@ CASES = [
     *((ROPE, {"H": h}, {"T": t}) for h, t in [(1, 3), (5, 3), (64, 3), (128, 40)]),
     *((JOINS.format(dtype=d), {"H": h}, {"T": t}) for d, h, t in [
         ("f32", 1, 1), ("bf16", 5, 3), ("i64", 64, 3), ("e4m3", 7, 40), ("u8", 300, 2)] if d != "e4m3"),
+    *((EMPTY.format(dtype="u32"), {"H": h}, {}) for h in (0, 2)),
     *((REPEATS.format(dtype=d), {"H": h}, {"T": t}) for d, h, t in [("f32", 1, 3), ("i32", 5, 3), ("i16", 64, 40)]),
     *((LAST.format(dtype=d), {"H": h}, {"T": t, "N": n}) for d, h, t, n in [
         ("f32", 1, 1, 0), ("bf16", 5, 3, 100), ("bool", 64, 40, 9), ("e5m2", 300, 17, 3000), ("i64", 3, 9, 20000)]),

@@ -23,8 +23,12 @@ def concat_places(op: Op, parts: Sequence[Layout], whole: Layout) -> tuple[Place
     """The place of each operand; None unless every thread holds the whole axis of what it holds of the others."""
     axis, target = op.attrs["axis"], op.result.type
     assert isinstance(axis, int) and isinstance(target, TileType)
+    types = [value.type for value in (*op.operands, op.result)]
+    extents = [type_.shape[axis] for type_ in types if isinstance(type_, TileType)]
+    if not all(isinstance(extent, int) and extent > 0 for extent in extents):
+        return None  # of a tile without elements nothing lies anywhere
     along = [digit for digit in whole.all_digits() if digit.axis == axis]
-    if along != [Digit(axis, extent, 1) for extent in target.shape[axis : axis + 1] if isinstance(extent, int)]:
+    if along != [Digit(axis, extent, 1) for extent in extents[-1:] if isinstance(extent, int)]:
         return None
     found: list[Placed] = []
     start = 0
