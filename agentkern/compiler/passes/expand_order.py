@@ -1,8 +1,9 @@
 """Spell sorts, ranks and counts in comparisons and plain reductions.
 
-The rank of an element is how many go before it; a sort puts every element where its rank says. The `k` largest are
-found one after another, each the largest of those below the one before, where `k` is small, and by rank where it is
-not. Equal elements are told apart by their positions, so that every rank occurs once.
+The rank of an element is how many go before it; a sort of a short axis puts every element where its rank says, that of
+a longer one sorts keys with their positions (`sorted_order.py`). The `k` largest are found one after another, each the
+largest of those below the one before, where `k` is small, and first in that order where it is not. Equal elements are
+told apart by their positions, so that every rank occurs once.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from agentkern.compiler.passes.order_rounds import (
     paired_rounds,
     reduced,
 )
-from agentkern.compiler.passes.pairs import I32, MOST_PAIRS, Pairs, parts_of
+from agentkern.compiler.passes.pairs import I32, Pairs
 from agentkern.compiler.passes.rewrite import rewrite
 from agentkern.compiler.passes.sorted_order import Sorting, is_sorted
 from agentkern.compiler.passes.split_reductions import most_of_blocks
@@ -52,63 +53,35 @@ def _axis(op: Op) -> int:
     return axis
 
 
-def _earlier(op: Op, builder: Builder, key: Value, blocks: Mapping[str, int], relation: str | None) -> Value:
-    """How many elements go before each: by `relation` of keys, equals by position; None: equals only."""
-    axis, shape = _axis(op), tile(key).shape
+def _earlier(builder: Builder, key: Value, axis: int, *, smaller: bool) -> Value:
+    """How many elements go before each: equals by position, and with `smaller` those that are."""
+    shape = tile(key).shape
     pairs = Pairs(builder, shape, axis)
-    partners = _whole_block(builder, key, axis, blocks) if relation is None else key
-    whole = dims.substitute(shape[axis], blocks)
-    counted: list[Value] = []
-    for start, count in parts_of(op, tile(partners).shape[axis], blocks, whole if isinstance(whole, int) else None):
-        part = pairs.cut(partners, start, start + count) if isinstance(count, int) else partners
-        theirs, mine = pairs.second(part, shape[axis]), pairs.first(key, count)
-        place = Pairs(builder, tuple(1 for _ in shape), axis)
-        before = pairs.binary(
-            "lt", place.second(place.positions(start, count), 1), place.first(place.positions(0, shape[axis]), 1)
-        )
-        goes = pairs.binary("and", pairs.binary("eq", theirs, mine), before)
-        if relation is not None:
-            goes = pairs.binary("or", goes, pairs.binary(relation, theirs, mine))
-        ones = builder.value("cast", (goes,), tile(goes).with_dtype(I32))
-        counted.append(reduced(builder, "sum", ones, axis + 1, keepdims=False))
-    return pairs.total(counted)
+    theirs, mine = pairs.second(key, shape[axis]), pairs.first(key, shape[axis])
+    place = Pairs(builder, tuple(1 for _ in shape), axis)
+    numbers = place.positions(shape[axis])
+    before = pairs.binary("lt", place.second(numbers, 1), place.first(numbers, 1))
+    goes = pairs.binary("and", pairs.binary("eq", theirs, mine), before)
+    if smaller:
+        goes = pairs.binary("or", goes, pairs.binary("lt", theirs, mine))
+    ones = builder.value("cast", (goes,), tile(goes).with_dtype(I32))
+    return reduced(builder, "sum", ones, axis + 1, keepdims=False)
 
 
-def _whole_block(builder: Builder, key: Value, axis: int, blocks: Mapping[str, int]) -> Value:
-    """The keys of a block whose pairs are too many at once, at its whole extent: an absent one is later than all."""
-    type_ = tile(key)
-    whole = dims.substitute(type_.shape[axis], blocks)
-    if isinstance(type_.shape[axis], int) or not isinstance(whole, int) or whole * whole <= MOST_PAIRS:
-        return key
-    shape = (*type_.shape[:axis], whole, *type_.shape[axis + 1 :])
-    return builder.value("extend", (key,), type_.with_shape(shape), {"value": 0}, key.name)
-
-
-def _placed(op: Op, builder: Builder, rank: Value, value: Value, count: int | Dim, blocks: Mapping[str, int]) -> Value:
-    """Unsigned integers by their ranks: position r of the result is the element of rank r, of `count` positions."""
-    axis, shape = _axis(op), tile(value).shape
-    pairs = Pairs(builder, shape, axis)
-    sums: list[Value] = []
-    beside = dims.substitute(count, blocks)
-    assert isinstance(beside, int)
-    for start, extent in parts_of(op, shape[axis], blocks, beside):
-        ranks, values = rank, value
-        if isinstance(extent, int):
-            ranks, values = (pairs.cut(v, start, start + extent) for v in (rank, value))
-        place = Pairs(builder, tuple(1 for _ in shape), axis)
-        hits = pairs.binary("eq", pairs.first(ranks, 1), place.second(place.positions(0, count), 1))
-        spread = pairs.first(values, count)
-        chosen = builder.value(
-            "where", (hits, spread, filled(builder, tile(spread), 0)), tile(spread), None, value.name
-        )
-        sums.append(reduced(builder, "sum", chosen, axis, keepdims=False))
-    return pairs.total(sums)
+def _placed(builder: Builder, rank: Value, value: Value, axis: int) -> Value:
+    """Unsigned integers by their ranks: position r of the result is the element of rank r."""
+    shape = tile(value).shape
+    pairs, place = Pairs(builder, shape, axis), Pairs(builder, tuple(1 for _ in shape), axis)
+    hits = pairs.binary("eq", pairs.first(rank, 1), place.second(place.positions(shape[axis]), 1))
+    spread = pairs.first(value, shape[axis])
+    found = builder.value("where", (hits, spread, filled(builder, tile(spread), 0)), tile(spread), None, value.name)
+    return reduced(builder, "sum", found, axis, keepdims=False)
 
 
 def _stacked(builder: Builder, values: list[Value], type_: TileType, axis: int) -> Value:
     """Tiles of extent 1 along an axis, one after another."""
     place = Pairs(builder, type_.shape, axis)
-    index = place.positions(0, len(values))
+    index = place.positions(len(values))
     whole = like(builder, values[0], type_)
     for number, value in enumerate(values[1:], 1):
         here = builder.value("eq", (index, filled(builder, tile(index), number)), tile(index).with_dtype(BOOL))
@@ -158,36 +131,32 @@ class _Rule:
     def occurrence(self, op: Op, builder: Builder) -> Value:
         if self.is_sorted(op):
             return self.sorting(op, builder).occurrences(op.operands[0], op.result.name)
-        return _earlier(op, builder, op.operands[0], self.blocks, None)
+        return _earlier(builder, op.operands[0], _axis(op), smaller=False)
 
     def sort(self, op: Op, builder: Builder) -> Value:
         value = op.operands[0]
         if self.is_sorted(op):
             sorting = self.sorting(op, builder)
             return sorting.taken(value, sorting.places(value), op.result.name)
-        rank = _earlier(op, builder, ordered_key(builder, value), self.blocks, "lt")
-        bits = _placed(op, builder, rank, bits_of(builder, value), tile(value).shape[_axis(op)], self.blocks)
+        rank = _earlier(builder, ordered_key(builder, value), _axis(op), smaller=True)
+        bits = _placed(builder, rank, bits_of(builder, value), _axis(op))
         return from_bits(builder, bits, tile(value).dtype, op.result.name)
 
     def topk(self, op: Op, builder: Builder) -> tuple[Value, Value]:
         value, axis, k = op.operands[0], _axis(op), op.attrs["k"]
         assert isinstance(k, int)
-        if k > MOST_ROUNDS and self.is_sorted(op):
+        if k > MOST_ROUNDS:  # of an axis that is sorted: it has as many elements
             return self.first_of_sorted(op, builder)
         key, bits = ordered_key(builder, value), bits_of(builder, value)
         index = flat_index(builder, tile(key), (axis,), self.blocks)
         type_ = tile(op.results[0])
-        if FEW_ROUNDS < k <= MOST_ROUNDS and is_kept(tile(value).shape[axis], self.blocks):
+        if k > FEW_ROUNDS and is_kept(tile(value).shape[axis], self.blocks):
             rounds = self.rounds(builder, key, index, axis)
             taken, places = in_loop(builder, rounds, bits, type_, axis, f"%topk.{next(self.numbers)}")
-        elif k <= MOST_ROUNDS:
+        else:
             found = self.in_rounds(builder, key, bits, index, axis, k)
             places = _stacked(builder, [i for _, i in found], type_.with_dtype(I64), axis)
             taken = _stacked(builder, [b for b, _ in found], type_.with_dtype(tile(bits).dtype), axis)
-        else:
-            rank = _earlier(op, builder, key, self.blocks, "gt")
-            places = _placed(op, builder, rank, index, k, self.blocks)
-            taken = _placed(op, builder, rank, bits, k, self.blocks)
         return from_bits(builder, taken, type_.dtype, op.results[0].name), places
 
     def first_of_sorted(self, op: Op, builder: Builder) -> tuple[Value, Value]:

@@ -101,7 +101,7 @@ def in_loop(
     left, taken, places = Value(tile(rounds.start), "left"), Value(kinds[0], "taken"), Value(kinds[1], "places")
     inner = builder.nested()
     hits, place, next_left = rounds.round(inner, left)
-    numbers = Pairs(inner, type_.shape, axis).positions(0, count)
+    numbers = Pairs(inner, type_.shape, axis).positions(count)
     number = inner.value("cast", (inner.value("ordinal", (block,), TileType(I64)),), TileType(DTYPES["i32"]))
     here = inner.value("eq", (numbers, like(inner, number, tile(numbers))), tile(numbers).with_dtype(BOOL))
     spread = like(inner, here, type_)

@@ -1,22 +1,15 @@
-"""Tiles of all pairs along one axis, in parts that a block can hold: for ranks and counts by comparison."""
+"""Tiles of all pairs along one short axis: for ranks and counts by comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isqrt
 
-from agentkern.compiler.ir import dims
-from agentkern.compiler.ir.core import Builder, Op, Value
+from agentkern.compiler.ir.core import Builder, Value
 from agentkern.compiler.ir.dims import Dim
 from agentkern.compiler.ir.types import TileType
 from agentkern.compiler.passes.expand_arguments import tile
-from agentkern.compiler.passes.grid_axes import RESIDENT_ELEMS
-from agentkern.compiler.passes.unsupported import UnsupportedError
 from agentkern.dsl.dtypes import DTYPES
 
-MOST_PAIRS = 1 << 15  # 64 registers of 512 threads
-LONGEST = 256
 I32 = DTYPES["i32"]
 
 
@@ -46,28 +39,12 @@ class Pairs:
         placed = self.builder.value("reshape", (value,), single, None, value.name)
         return self.builder.value("broadcast", (placed,), whole, None, value.name) if single != whole else placed
 
-    def positions(self, start: int, count: int | Dim) -> Value:
-        """Positions `start`, `start + 1`, ... along the axis, as an i32 tile of extent 1 elsewhere."""
-        counts = TileType(DTYPES["i64"], (count,))
-        index = self.builder.value("arange", (), counts)
+    def positions(self, count: int | Dim) -> Value:
+        """Positions 0, 1, ... along the axis, as an i32 tile of extent 1 elsewhere."""
+        index = self.builder.value("arange", (), TileType(DTYPES["i64"], (count,)))
         narrow = self.builder.value("cast", (index,), TileType(I32, (count,)))
-        if start:
-            first = self.builder.value("constant", (), TileType(I32), {"value": start})
-            spread = self.builder.value("broadcast", (first,), TileType(I32, (count,)))
-            narrow = self.builder.value("add", (narrow, spread), TileType(I32, (count,)))
         shape = tuple(count if a == self.axis else 1 for a in range(len(self.shape)))
         return self.builder.value("reshape", (narrow,), TileType(I32, shape)) if len(shape) > 1 else narrow
-
-    def cut(self, value: Value, start: int, stop: int) -> Value:
-        """A part of a tile along the axis; a tile of extent 1 beside it keeps that."""
-        shape = tile(value).shape
-        if shape[self.axis] == stop - start:
-            return value
-        starts = tuple(start if a == self.axis else 0 for a in range(len(shape)))
-        stops = tuple(stop if a == self.axis else e for a, e in enumerate(shape))
-        part = tuple(stop - start if a == self.axis else e for a, e in enumerate(shape))
-        attrs = {"starts": starts, "stops": stops}
-        return self.builder.value("slice", (value,), tile(value).with_shape(part), attrs, value.name)
 
     def binary(self, name: str, a: Value, b: Value) -> Value:
         """A comparison or a bitwise operation of two tiles that broadcast."""
@@ -79,38 +56,3 @@ class Pairs:
         )
         dtype = DTYPES["bool"] if name in ("lt", "gt", "eq", "le", "ge", "ne") else tile(a).dtype
         return self.builder.value(name, operands, TileType(dtype, shape))
-
-    def total(self, parts: list[Value]) -> Value:
-        """The sum of integer tiles of one shape."""
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = self.builder.value("add", (whole, part), tile(whole), None, whole.name)
-        return whole
-
-
-def parts_of(
-    op: Op, extent: int | Dim, blocks: Mapping[str, int], beside: int | None = None
-) -> Iterator[tuple[int, int | Dim]]:
-    """Starts and extents of the parts of an axis that stand beside `beside` elements (None: the axis itself) at once.
-
-    Errors: UnsupportedError for an axis that is too long.
-    """
-    whole = dims.substitute(extent, blocks)
-    assert isinstance(whole, int), "`whole_axes` bounds every axis"
-    beside = whole if beside is None else beside
-    if not isinstance(extent, int):
-        if whole * beside > MOST_PAIRS:
-            raise _too_long(op, f"of a block of {whole}", f"write a block of at most {isqrt(MOST_PAIRS)}")
-        yield 0, extent
-        return
-    if whole > LONGEST or beside > LONGEST:
-        raise _too_long(op, f"of an axis of {max(whole, beside)}", f"axes of up to {RESIDENT_ELEMS} work")
-    step = max(min(whole, MOST_PAIRS // max(beside, 1)), 1)
-    for start in range(0, whole, step):
-        yield start, min(step, whole - start)
-    if whole == 0:
-        yield 0, 0
-
-
-def _too_long(op: Op, what: str, hint: str) -> UnsupportedError:
-    return UnsupportedError(f"`ak.{op.name}` {what}", hint, op.location)
