@@ -1,7 +1,8 @@
 """Choose small sizes that take a function's loops through few turns, a full ring of stages, and past its end.
 
-Loops that synchronise are what matters: inner ones run 0, 1, n-1, n and 2n+1 times for a ring of n barriers, outer ones
-0 to 3 times. Turns grow with a size, so that the least size for a number of turns is found by halving.
+Loops that synchronise are what matters: inner ones run 0, 1, n-1, n and 2n+1 times for a ring of n barriers, or where
+threads meet every n-th time, outer ones 0 to 3 times. Turns grow with a size, so that the least size for a number of
+turns is found by halving.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ Sizes = dict[str, int]
 LARGEST = 1 << 22
 _OUTER_TURNS = (0, 2, 3)
 _PLAIN = (3, 67)
+_LONGEST_PERIOD = 16
+"""Turns between two meetings of a loop, above which the second is not waited for: its case would take seconds."""
 _QUIET = frozenset({"get", "set", "usual", "registers", "shuffle_xor", "mma", "wgmma_pin"})
 
 
@@ -88,6 +91,12 @@ class _Turns:
         """A loop's step, where it is a constant."""
         op = self.loops[loop]
         return op.attrs.get("step") if len(op.operands) == 2 else self.constants.get(op.operands[2])
+
+    def period(self, loop: int) -> int:
+        """Every how many turns threads meet in a loop: the largest number by which its turns are counted off."""
+        body = self.loops[loop].regions[0].ops
+        counted = [self.constants.get(op.operands[1]) for op in body if op.name == "remainder"]
+        return max((n for n in counted if isinstance(n, int) and n <= _LONGEST_PERIOD), default=1)
 
     def _enter(self, tracer: Tracer, op: Op) -> int:
         bounds = [tracer.number(v) for v in op.operands]
@@ -164,7 +173,8 @@ def _sized(turns: _Turns, base: Sizes, stages: int) -> list[Sizes]:
     loops = _classes(turns, base)
     inner = [loop for loop in loops if not _is_outer(turns, loop)]
     outer = [loop for loop in loops if _is_outer(turns, loop)]
-    wanted = [(loop, n) for loop in inner for n in dict.fromkeys((0, 1, stages - 1, stages, 2 * stages + 1))]
+    rings = [(loop, max(stages, turns.period(loop))) for loop in inner]
+    wanted = [(loop, n) for loop, k in rings for n in dict.fromkeys((0, 1, stages - 1, k - 1, k, 2 * k + 1))]
     found = [_steer(turns, base, loop, n) for loop, n in wanted]
     pairs = [*zip(_OUTER_TURNS, (1, stages + 1, stages - 1), strict=True), (3, 0)]
     for around in outer:
