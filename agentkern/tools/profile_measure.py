@@ -165,9 +165,17 @@ def make_arguments(timed: Timed, number: int) -> dict[str, object]:
     for listed in timed.abi.lists:
         if all(entry in made for entry in listed.entries):
             made[listed.name] = [made.pop(entry) for entry in listed.entries]
-    if timed.prepare is None and not timed.values:
-        return made
-    return _prepared(timed, made if timed.prepare is None else timed.prepare(made))
+    if timed.prepare is not None or timed.values:
+        made = _prepared(timed, made if timed.prepare is None else timed.prepare(made))
+    return made | _named_sizes(timed.abi, timed.sizes)
+
+
+def _named_sizes(abi: KernelAbi, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the run-time sizes that no input shows by itself: they are named at the call."""
+    given = [p for p in abi.params if isinstance(p, TensorParam) and p.access != "out"]
+    shown = {str(extent) for param in given for extent in param.shape}
+    fixed = {name for name, _ in abi.statics}
+    return {info.name: sizes[info.name] for info in abi.sizes if info.name not in shown | fixed}
 
 
 def _input(timed: Timed, param: TensorParam, generator: torch.Generator) -> torch.Tensor:

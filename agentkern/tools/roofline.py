@@ -5,7 +5,7 @@ Counts a TILE kernel's operations over the whole of their grid; knows nothing of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -43,9 +43,12 @@ def roofline(kernel: Kernel, sizes: Mapping[str, int], target: str) -> Roofline:
 
 
 def kernel_work(kernel: Kernel, sizes: Mapping[str, int]) -> Work | None:
-    """Return the work of one call, None if `sizes` lacks a size that it depends on."""
+    """Return the work of one call, None if `sizes` lacks a size that it depends on.
+
+    What is computed as often as data says, as in loops between loaded bounds, counts as none.
+    """
     read, written = _moved(kernel, _READS, sizes), _moved(kernel, _WRITES, sizes)
-    flops = _total(tuple(_flops(kernel)), sizes, _counts(kernel))
+    flops = _total(tuple(_decided(kernel, _flops(kernel))), sizes, _counts(kernel))
     if read is None or written is None or flops is None:
         return None
     (read, maybe_read), (written, maybe_written) = read, written
@@ -162,6 +165,12 @@ def _flops(kernel: Kernel) -> Iterator[int | Dim]:
     for op, around in _scoped(kernel.body, _Around()):
         if op.name in _FLOPS and isinstance(op.operands[0].type, TileType) and op.operands[0].type.rank:
             yield dims.mul(_elements(op.operands[0], around), _FLOPS[op.name])
+
+
+def _decided(kernel: Kernel, amounts: Iterable[int | Dim]) -> Iterator[int | Dim]:
+    """The amounts that sizes decide, and the numbers of blocks."""
+    known = {size.name for size in kernel.sizes} | _counts(kernel).keys()
+    return (amount for amount in amounts if known.issuperset(dims.symbols(amount)))
 
 
 Counts = Mapping[str, int | Dim]

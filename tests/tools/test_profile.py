@@ -20,6 +20,7 @@ from agentkern.tools.profile_measure import (
     Timed,
     _called,
     _input,
+    _named_sizes,
     _parameters,
     _peers_names,
     usable_peers,
@@ -189,3 +190,25 @@ def test_a_peer_that_does_not_run_is_named_with_its_reason(monkeypatch: pytest.M
     assert left_out == {"torch.compile": "no C compiler"}
     with pytest.raises(TypeError):
         usable_peers(timed, {"torch": is_wrong})
+
+
+NAMED = """
+import agentkern as ak
+
+T, P, E, H = ak.dim("T"), ak.dim("P"), ak.dim("E"), ak.static("H")
+
+
+@ak.kernel
+def kernel(x: ak.In[ak.f32, T, H], e: ak.In[ak.i32, E + 1], out: ak.Out[ak.f32, P, H], z: ak.Out[ak.f32, T]):
+    for p in ak.grid(P):
+        out[p, :] = ak.zeros((p, H), ak.f32)
+    for t in ak.grid(T):
+        z[t] = ak.sum(x[t, :], axis=1) + (e[0] + E).to(ak.f32)
+"""
+
+
+def test_sizes_that_no_input_shows_by_itself_are_named_at_the_call():
+    """A size of outputs alone is asked for by a call, and so by a timed one."""
+    compiled = compile_program(CompileRequest(NAMED, "kernel.py", None, "sm_90a", {"H": 8}, {}), None)
+    assert compiled.abi is not None
+    assert _named_sizes(compiled.abi, {"T": 3, "P": 5, "E": 2, "H": 8}) == {"P": 5, "E": 2}

@@ -234,3 +234,26 @@ def test_masks_and_loops_that_end_early_make_bytes_uncertain(limit, load, end, m
     work = kernel_work(tile(text), {"T": 1, "N": 10})
     assert work is not None
     assert work.bytes_maybe_read == maybe
+
+
+BETWEEN = """\
+import agentkern as ak
+
+T, N = ak.dim("T"), ak.dim("N")
+
+
+@ak.kernel
+def total(x: ak.In[ak.f32, N], ends: ak.In[ak.i64, T].values(0, N + 1), out: ak.Out[ak.f32, T]):
+    for t in ak.grid(ak.each(T)):
+        s = ak.zeros((1,), ak.f32)
+        for c in ak.steps(0, ends[t], block=8):
+            s = s + ak.sum(x[c] * 2.0)
+        out[t] = s[0]
+"""
+
+
+def test_what_data_bounds_has_a_floor_of_what_sizes_decide():
+    work = kernel_work(tile(BETWEEN), {"T": 2, "N": 10})
+    assert work is not None
+    assert work.flops < 2 * 10
+    assert kernel_work(tile(BETWEEN), {"T": 2}) is None
