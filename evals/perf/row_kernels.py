@@ -182,7 +182,7 @@ def run(folder: Path, result: Path, seconds: float, every_schedule: bool, kernel
 
 
 def fill_bytes_per_s(timer: Timer) -> float:
-    """Measure how fast memory is written when nothing is read: slower than the half of a copy that writes."""
+    """Measure how fast memory is written when nothing is read."""
     import torch  # noqa: PLC0415
 
     target = torch.empty(FILL_BYTES // 4, dtype=torch.float32, device="cuda")
