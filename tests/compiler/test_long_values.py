@@ -48,6 +48,19 @@ def k(x: ak.In[ak.bf16,B,N,M], o: ak.Out[ak.bf16,B,N,M]):
 """,
         [({}, {"B": 2, "N": 37, "M": 100})],
     ),
+    "long_parts_of_a_long_row": (
+        """\
+def k(x: ak.In[ak.f32,T,H], o: ak.Out[ak.f32,T,H], p: ak.Out[ak.f32,T,H]):
+    for t in ak.grid(T):
+        v = x[t,:] * 2.0
+        s = ak.cumsum(v, axis=1, reverse=True)
+        o[t,:8286] = s[:,:8286]
+        o[t,8286:] = s[:,8286:]
+        p[t,:8286] = v[:,:8286]
+        p[t,8286:] = v[:,8286:]
+""",
+        [({"H": 20011}, {"T": 2}), ({"H": 8300}, {"T": 1})],
+    ),
     "long_carried_row": (
         """\
 def k(x: ak.In[ak.f32,N,T,M], o: ak.Out[ak.f32,T,M]):

@@ -242,7 +242,8 @@ class _Chunk:
 
     def make(self, op: Op, value: Value) -> Value:
         """One long value; its long operands are made."""
-        if _regroups(op, self.streams.classes, self.wide) or self.needs_whole(op):
+        # a part of a long axis that is long itself is a class of its own: neither may be cut
+        if any(_regroups(op, self.streams.classes, n) for n in self.streams.wide) or self.needs_whole(op):
             raise _no_code(op)
         operands = tuple(self.value(v) for v in op.operands)
         attrs = op.attrs
