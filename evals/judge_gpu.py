@@ -9,7 +9,6 @@ of speed: they show that a submission and its baselines, eager and compiled, can
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +23,7 @@ from agentkern.evals.mock import TEXTS
 from agentkern.evals.records import Judgement, Language, Submission
 from agentkern.evals.task import read_tasks
 from agentkern.evals.task_model import Task
-from agentkern.runtime.driver import driver
-from evals.kernel_packs import commit
+from evals.kernel_packs import commit, recorded_on
 
 ENDINGS: Mapping[Language, str] = {"cuda": "cu", "triton": "triton.txt"}
 RIGHT = ("bit_exact", "within_bound")
@@ -68,11 +66,11 @@ def judged(judges: Judges, text: Text) -> dict[str, Any]:
         "verdict": judgement.verdict,
         "as_expected": is_as_expected(judgement, text.is_right),
         "seconds": judgement.seconds,
-        "timings": [timing.model_dump(mode="json") for timing in judgement.timings],
+        "commit": commit(),
     }
     if not row["as_expected"]:
         row["summary"] = judgement.summary
-    print(json.dumps({key: row[key] for key in row if key != "timings"}), flush=True)
+    print(json.dumps(row), flush=True)
     return row
 
 
@@ -93,14 +91,10 @@ def main() -> int:
     with ThreadPoolExecutor(arguments.processes) as pool:
         rows = list(pool.map(lambda text: judged(judges, text), texts(tasks)))
     judges.close()
-    info = driver().info(0)
     unexpected = [row for row in rows if not row["as_expected"]]
     record = {
         "what": "known texts judged on this GPU, several at a time: verdicts, and whether all can be timed",
-        "gpu": info.name,
-        "driver_cuda": ".".join(map(str, info.driver_version)),
-        "commit": commit(),
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        **recorded_on(),
         "judged": len(rows),
         "unexpected": len(unexpected),
         "rows": rows,

@@ -6,6 +6,7 @@ committed.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import subprocess
@@ -18,6 +19,7 @@ from agentkern.compiler.abi import KernelAbi
 from agentkern.compiler.analysis.promises import Promise, promises_in
 from agentkern.compiler.ir import dims
 from agentkern.runtime.abi_json import abi_from_json, abi_to_json
+from agentkern.runtime.driver import driver
 from agentkern.tools.corpus_entry import Entry, read_entries
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
@@ -64,6 +66,17 @@ def commit() -> str:
 
     dirty = "-dirty" if git("status", "--porcelain", "--", "agentkern", "corpus") else ""
     return (git("rev-parse", "--short=12", "HEAD") or "unknown") + dirty
+
+
+def recorded_on() -> dict[str, str]:
+    """What every record of a GPU says of it and of the source. Errors: NoDriver."""
+    info = driver().info(0)
+    return {
+        "gpu": info.name,
+        "driver_cuda": ".".join(map(str, info.driver_version)),
+        "commit": commit(),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+    }
 
 
 def write_pack(folder: Path, kernels: Iterable[Built], extra: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ python -m evals.exactness.gpu_tests REPORT.xml RESULT.json        beside it, at 
 
 from __future__ import annotations
 
-import datetime
 import json
 import sys
 from collections import Counter
@@ -14,8 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from agentkern.runtime.driver import driver
-from evals.kernel_packs import commit
+from evals.kernel_packs import recorded_on
 
 OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 
@@ -31,14 +29,11 @@ def by_file(report: Path) -> dict[str, dict[str, int]]:
 
 def record(report: Path) -> dict[str, Any]:
     """Return the record: the GPU, the commit, and the outcomes by file and in all."""
-    files, info = by_file(report), driver().info(0)
+    files = by_file(report)
     total = sum((Counter(counts) for counts in files.values()), Counter[str]())
     return {
         "what": "tests/gpu on this GPU",
-        "gpu": info.name,
-        "driver_cuda": ".".join(map(str, info.driver_version)),
-        "commit": commit(),
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        **recorded_on(),
         "total": dict(total),
         "files": files,
     }

@@ -10,6 +10,7 @@ from agentkern.compiler.ir.parser import parse_kernel
 from agentkern.compiler.ir.printer import print_kernel
 from agentkern.tools.inputs import Kind
 from tests.compiler.agreement import HEADER, arrays, disagreements, scalars
+from tests.compiler.test_whole_axes import PARTS, SEGMENTS
 
 Sizes = dict[str, int]
 
@@ -74,22 +75,6 @@ def k(x: ak.In[ak.{dtype},T,M,{dim}], o: ak.Out[ak.{dtype},T,{dim}], p: ak.Out[a
             n=n+ak.sum(ak.topk(u,70)[1],axis=1)
         o[t,:]=v
         p[t]=n
-"""
-SEGMENTS = """\
-def k(x: ak.In[ak.{dtype},N], y: ak.In[ak.f32,N,M], offsets: ak.In[ak.i32,T+1].offsets(N), o: ak.Out[ak.{dtype},N],
-      p: ak.Out[ak.i32,N], q: ak.Out[ak.f32,N,M], r: ak.Out[ak.i64,T]):
-    for s in ak.grid(ak.segments(offsets)):
-        o[s]=ak.sort(x[s])
-        ranks=ak.occurrence(x[s])
-        p[s]=ranks+s.index.to(ak.i32)
-        r[s.ordinal]=ak.sum(ranks.to(ak.i64),axis=0)+s.start
-    for s,m in ak.grid(ak.segments(offsets),M):
-        q[s,m]=ak.sort(y[s,m],axis=0)
-"""
-PARTS = """\
-def k(x: ak.In[ak.{dtype},T,N], o: ak.Out[ak.{dtype},T,N]):
-    for t,c in ak.grid(T,ak.parts(N,3)):
-        o[t,c]=ak.sort(x[t,c],axis=1)
 """
 BRANCH = """\
 def k(x: ak.InOut[ak.{dtype},T,{dim}], g: ak.In[ak.i32,T], o: ak.Out[ak.i64,T,{dim}]):

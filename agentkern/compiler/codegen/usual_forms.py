@@ -49,7 +49,7 @@ def usual_vector(
     """
     (usual, is_usual), *wide = form_functions(name)[masked:]
     few = gcd(count, _FEW) if wide else 1
-    wide = wide if within is None and USUAL[name].forms[-1].common else []
+    wide = wide if within is None and USUAL[name].forms[-1].takes_zeros else []
     definition = definition_function(name)
     names = USUAL[name].value.parameters
     kinds = "".join("v" if is_array else "s" for is_array in arrays)
@@ -66,7 +66,8 @@ def usual_vector(
     varying = [n for n, is_array in zip(names, arrays, strict=True) if is_array]
     kept = " ".join(f"own_{n}[i] = {n}[i];" for n in varying)
     local = [f"own_{n}" for n in varying] or ["own_result"]
-    own = ", ".join(f"own_{n}[i + k]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
+    at = "i" if few == 1 else "i + k"
+    own = ", ".join(f"own_{n}[{at}]" if is_array else n for n, is_array in zip(names, arrays, strict=True))
     body = [
         *condition,
         "if (is_usual) {",
@@ -76,7 +77,7 @@ def usual_vector(
         *(f"  float {name}[{count}];" for name in local),
         "  #pragma unroll",
         f"  {each} {{ {kept} }}",
-        *(f"  {line}" for line in _few_by_few(count, few, wide, definition, own, f"{local[0]}[i + k]")),
+        *(f"  {line}" for line in _few_by_few(count, few, wide, definition, own, f"{local[0]}[{at}]")),
         "  #pragma unroll",
         f"  {each} to[i] = {local[0]}[i];",
         "}",
@@ -109,8 +110,7 @@ def _few_by_few(
 ) -> list[str]:
     """The registers a few at a time: their wide form where it holds for these, else their definition."""
     if few == 1:
-        call = f"{result} = {definition}({operands});".replace("[i + k]", "[i]")
-        return ["#pragma unroll 1", f"for (int i = 0; i < {count}; ++i) {call}"]
+        return ["#pragma unroll 1", f"for (int i = 0; i < {count}; ++i) {result} = {definition}({operands});"]
     lines = ["#pragma unroll 1", f"for (int i = 0; i < {count}; i += {few}) {{"]
     for value, holds in wide:
         lines += [

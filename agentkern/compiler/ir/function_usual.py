@@ -20,9 +20,9 @@ class UsualForm:
     What holds for two magnitudes of the first operand holds for those between. `gives` bounds the result's magnitude
     where it holds, so that what comes next need not look at every element. `reach`: the magnitude of the first operand
     up to which `value` alone is the result, where that is more than `holds` allows; forms that call it rely on it.
-    `wide`: a form that holds for more operands and takes a few operations more; it comes first behind a mask. `common`:
-    of a wide form, that what it adds is met without masks too, and tried before the definition: elsewhere its text
-    costs registers that nobody uses.
+    `wide`: a form that holds for more operands and takes a few operations more; it comes first behind a mask.
+    `takes_zeros`: of a wide form, that it adds zeros. They are met without masks too, so it is tried before the
+    definition; the text of the others would cost registers that nobody uses.
     """
 
     value: Definition
@@ -30,7 +30,7 @@ class UsualForm:
     gives: tuple[float, float] | None = None
     reach: float | None = None
     wide: "UsualForm | None" = None
-    common: bool = False
+    takes_zeros: bool = False
 
     @property
     def forms(self) -> tuple["UsualForm", ...]:
@@ -51,8 +51,8 @@ def _form(
     return UsualForm(*_definitions("usual", name, parameters, holds, value), gives, reach, wide)
 
 
-def _wide_form(name: str, parameters: str, holds: str, value: str, *, common: bool = False) -> UsualForm:
-    return UsualForm(*_definitions("wide", name, parameters, holds, value), common=common)
+def _wide_form(name: str, parameters: str, holds: str, value: str, *, takes_zeros: bool = False) -> UsualForm:
+    return UsualForm(*_definitions("wide", name, parameters, holds, value), takes_zeros=takes_zeros)
 
 
 def _definitions(kind: str, name: str, parameters: str, holds: str, value: str) -> tuple[Definition, Definition]:
@@ -62,22 +62,24 @@ def _definitions(kind: str, name: str, parameters: str, holds: str, value: str) 
     )
 
 
-# A mask makes -inf of what is not to count. Below -104 e^x is less than half of the least f32.
-_WIDE_EXP = _wide_form(
-    "exp",
-    "x",
-    """
-    size = abs x
-    inside = le size 56.0
-    gone = lt x -104.0
-    holds = either inside gone
-    """,
-    """
-    e = call usual_exp x
-    gone = lt x -104.0
-    y = select gone 0.0 e
-    """,
-)
+def _wide_exponential(name: str, usual_to: float, gone_from: float) -> UsualForm:
+    """A mask makes -inf of what is not to count: below `gone_from` a result is less than half of the least f32."""
+    return _wide_form(
+        name,
+        "x",
+        f"""
+        size = abs x
+        inside = le size {usual_to}
+        gone = lt x {gone_from}
+        holds = either inside gone
+        """,
+        f"""
+        e = call usual_{name} x
+        gone = lt x {gone_from}
+        y = select gone 0.0 e
+        """,
+    )
+
 
 # From -87 on e^x is normal, up to 87 it is finite: 2^n is then an addition to the exponent, and the value is right.
 # `sigmoid`, `silu`, `tanh` and `softplus` call it that far. By itself the form holds up to 56 only, so that the
@@ -103,24 +105,7 @@ _EXP = _form(
     """,
     gives=(2.0**-81, 2.0**81),
     reach=87.0,
-    wide=_WIDE_EXP,
-)
-
-# 2^-151 is less than half of the least f32.
-_WIDE_EXP2 = _wide_form(
-    "exp2",
-    "x",
-    """
-    size = abs x
-    inside = le size 80.0
-    gone = lt x -151.0
-    holds = either inside gone
-    """,
-    """
-    e = call usual_exp2 x
-    gone = lt x -151.0
-    y = select gone 0.0 e
-    """,
+    wide=_wide_exponential("exp", 56.0, -104.0),
 )
 
 _EXP2 = _form(
@@ -142,7 +127,7 @@ _EXP2 = _form(
     y = float_of b1
     """,
     gives=(2.0**-81, 2.0**81),
-    wide=_WIDE_EXP2,
+    wide=_wide_exponential("exp2", 80.0, -151.0),
 )
 
 # Up to 60 e^-x is within the reach of `exp`'s form, and the divisor is below 2^87; a dividend that small that the
@@ -311,7 +296,7 @@ _WIDE_DIVIDE_BY = _wide_form(
     zero = eq size 0.0
     result = select zero q0 q
     """,
-    common=True,
+    takes_zeros=True,
 )
 
 _DIVIDE_BY = _form(

@@ -8,7 +8,7 @@ writes; a loop that may end early, or that checks requirements, keeps its loads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
@@ -29,15 +29,23 @@ WAITS = frozenset({"barrier", "sort_slots", "fill_slots", "sort_memory"})
 
 def load_ahead(kernel: Kernel) -> Kernel:
     """The kernel with the loads of its loops one step ahead, where a step waits after it has used them."""
+    return with_loops(kernel, _turned)
+
+
+Constants = Mapping[Value, object]
+
+
+def with_loops(kernel: Kernel, rewritten: Callable[[Op, Constants], Iterator[Op]]) -> Kernel:
+    """The kernel with what stands for each of its loops, inner ones first."""
     constants = {op.result: op.attrs["value"] for op in walk(kernel.body) if op.name == "constant"}
-    return replace(kernel, body=tuple(_inside(kernel.body, constants)))
 
+    def inside(ops: Sequence[Op]) -> Iterator[Op]:
+        for op in ops:
+            regions = tuple(Region(r.args, tuple(inside(r.ops))) for r in op.regions)
+            inner = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location) if regions else op
+            yield from rewritten(inner, constants) if is_loop(inner) else (inner,)
 
-def _inside(ops: Sequence[Op], constants: Mapping[Value, object]) -> Iterator[Op]:
-    for op in ops:
-        regions = tuple(Region(r.args, tuple(_inside(r.ops, constants))) for r in op.regions)
-        inner = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location) if regions else op
-        yield from _turned(inner, constants) if is_loop(inner) else (inner,)
+    return replace(kernel, body=tuple(inside(kernel.body)))
 
 
 def is_loop(op: Op) -> bool:

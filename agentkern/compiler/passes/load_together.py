@@ -9,7 +9,7 @@ wait for other threads, or may end early stay as they are; so does what is left 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agentkern.compiler.ir.core import Builder, Kernel, Op, Region, Value, walk
 from agentkern.compiler.ir.gpu_types import RegisterArray
@@ -20,9 +20,9 @@ from agentkern.compiler.passes.load_ahead import (
     addresses_of,
     copy_of,
     fresh,
-    is_loop,
     only_loads,
     registers_of,
+    with_loops,
     writes,
 )
 from agentkern.compiler.passes.lower.arithmetic import I32, IndexBuilder
@@ -51,20 +51,12 @@ class _Loads:
 
 def load_together(kernel: Kernel) -> Kernel:
     """The kernel with its loops' steps in groups whose loads stand together."""
-    constants = {op.result: op.attrs["value"] for op in walk(kernel.body) if op.name == "constant"}
-    return replace(kernel, body=tuple(_inside(kernel.body, constants)))
-
-
-def _inside(ops: Sequence[Op], constants: Mapping[Value, object]) -> Iterator[Op]:
-    for op in ops:
-        regions = tuple(Region(r.args, tuple(_inside(r.ops, constants))) for r in op.regions)
-        inner = Op(op.spec, op.operands, op.attrs, op.results, regions, op.location) if regions else op
-        yield from _grouped(inner, constants)
+    return with_loops(kernel, _grouped)
 
 
 def _grouped(loop: Op, constants: Mapping[Value, object]) -> Iterator[Op]:
-    """The loop in groups and what is left over, or the operation as it is."""
-    found = _loads(loop) if is_loop(loop) and _carries(loop) else ()
+    """The loop in groups and what is left over, or as it is."""
+    found = _loads(loop) if _carries(loop) else ()
     steps = _steps(loop, found, constants) if found else 0
     if steps < FEWEST_STEPS:
         yield loop

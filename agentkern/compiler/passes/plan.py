@@ -43,7 +43,7 @@ from agentkern.compiler.passes.grid_axes import (
     updates_along,
     wide_classes,
 )
-from agentkern.compiler.passes.plan_kinds import plan_by_kind
+from agentkern.compiler.passes.plan_kinds import plan_by_kind, sorts_memory
 from agentkern.compiler.schedule import GridSchedule, Schedule, ScheduleError
 
 LANES = 32
@@ -171,7 +171,7 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     elems = elems or _elems_wanted(region, classes, fast, vector)
     cap = orders[fast].partials if fast in orders else LANES * MAX_FAST_WARPS * vector
     vector = min(vector, cap)
-    panel, sorts = scan_panel(region, classes), _sorts_memory(region)
+    panel, sorts = scan_panel(region, classes), sorts_memory(region)
     chunk = chunk_wanted(classes, orders, fast, panel)
     warps = MAX_WARPS if sorts else warps
     walks = fast is not None and fast in wide_classes(classes) and (panel > 0 or not (sorts or fast in orders))
@@ -212,11 +212,6 @@ def plan_grid(op: Op, kernel: Kernel, variant: Variant, elems: int | None = None
     tile = tuple(_block(arg).block or tiles[classes.of[arg, 0]] for arg in region.args)
     sizes = tuple(steps[classes.of[arg, 0]] for arg in free_steps(region))
     return GridSchedule(tile, warps, fast_warps, vector, chunk, sizes)
-
-
-def _sorts_memory(region: Region) -> bool:
-    """Whether rows are sorted in memory: each takes all threads of a block for long, so a block has one of them."""
-    return any(op.name == "sort_kept" for op in walk(region.ops))
 
 
 def _elems_wanted(region: Region, classes: AxisClasses, fast: int | None, vector: int) -> int:
@@ -299,7 +294,7 @@ def _sortable(
 
 def _grown(region: Region, classes: AxisClasses, tiles: dict[int, int], fast: int | None, room: int) -> dict[int, int]:
     """Give the last free axis that is not the fast one as many indices as there is room for."""
-    if _sorts_memory(region):
+    if sorts_memory(region):
         return tiles | {classes.of[arg, 0]: 1 for arg in region.args if _block(arg).block is None}
     slow = [classes.of[arg, 0] for arg in region.args if classes.of[arg, 0] in tiles and classes.of[arg, 0] != fast]
     if not slow or room < 2:

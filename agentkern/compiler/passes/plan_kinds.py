@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentkern.compiler.analysis.axes import AxisClasses
-from agentkern.compiler.ir.core import Op, walk
+from agentkern.compiler.ir.core import Op, Region, walk
 from agentkern.compiler.ir.order import SumOrder
 from agentkern.compiler.ir.types import BlockType
 from agentkern.compiler.layout.layout import WARP_LANES
@@ -15,12 +15,17 @@ from agentkern.compiler.passes.recurrences import is_recurrence, recurring_neigh
 from agentkern.compiler.schedule import GridSchedule
 
 
+def sorts_memory(region: Region) -> bool:
+    """Whether rows are sorted in memory: each takes all threads of a block for long, so a block has one of them."""
+    return any(op.name == "sort_kept" for op in walk(region.ops))
+
+
 def plan_by_kind(
     op: Op, classes: AxisClasses, orders: Mapping[int, SumOrder], fast: int | None, vector: int
 ) -> GridSchedule | None:
     """The schedule of a grid that walks columns or runs recurrences; None for others."""
     region = op.regions[0]
-    if free_steps(region) or any(op.name == "sort_kept" for op in walk(region.ops)):
+    if free_steps(region) or sorts_memory(region):
         return None
     plan = plan_column_walk(region, classes, orders, fast, vector)
     if plan is None and is_recurrence(region) and not wide_classes(classes):

@@ -95,9 +95,8 @@ def _emit_usual(elements: VectorElements, op: Op, arrays: Mapping[Value, Value],
     operands = [into, function.index.value(0), *(value for values in given for value in values)]
     attrs: dict[str, object] = {"name": op.name, "count": count}
     known = elements.flags.get(elements.base_of(op.operands[0])[0])
-    masked = USUAL[op.name].wide is not None and is_masked(
-        op.operands[0], function.makers, zeros=op.name == "divide_by"
-    )
+    wide = USUAL[op.name].wide
+    masked = wide is not None and is_masked(op.operands[0], function.makers, zeros=wide.takes_zeros)
     if masked:
         attrs["masked"] = True
     elif known is not None and all(len(values) == 1 for values in given[1:]):
